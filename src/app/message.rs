@@ -28,7 +28,6 @@ use crate::catalog::space::SpaceContent;
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::catalog::stats::table::StatsTable;
 use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::history::HistoryEntry;
@@ -53,7 +52,7 @@ use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
-use crate::session::stats::StatsRules;
+use crate::session::stats::{StatsRules, StatsSum};
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::worktrees::Worktrees;
 use crate::session::write::slim::SlimRules;
@@ -192,8 +191,8 @@ pub enum Reply {
     PreviewHits(Vec<PreviewHit>, Option<HiddenHits>),
     /// A part of the screen of statistics.
     Counted(OverviewPart),
-    /// A table of statistics.
-    Summed(Box<StatsTable>),
+    /// The sum of a table.
+    Summed(Box<StatsSum>),
     /// Numbers of measured and of all sessions.
     Measuring(usize, usize),
     /// The space that sessions take.

@@ -242,7 +242,7 @@ impl JobContext {
                 request.read(|part| is_wanted() && reply(Reply::Counted(part)));
                 None
             }
-            Work::Sum(asked) => Some(Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2)))),
+            Work::Sum(asked) => Some(Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total))),
             Work::Measure(sessions) => {
                 let report = space::measure(&sessions, |done, all| is_wanted() && reply(Reply::Measuring(done, all)));
                 report.map(|report| Reply::Measured(Arc::new(SpaceContent::new(report, &sessions))))

@@ -33,8 +33,11 @@ fn number_columns(column: StatsColumn) -> usize {
     }
 }
 
-/// The minimum columns of the longest bar and of names in the table, from which on other numbers are shown.
-const MIN_COLUMNS: (usize, usize) = (8, 22);
+/// The minimum columns of the longest bar in the table.
+const BAR: usize = 8;
+
+/// The minimum and the maximum of columns for the longest name, which have priority over other numbers than the first.
+const NAMES: (usize, usize) = (22, 44);
 
 /// The levels of a day in the calendar: nothing, and four quarters of the days by their values.
 const LEVELS: [&str; 5] = ["·", shade::LIGHT, shade::MEDIUM, shade::DARK, shade::FULL];
@@ -286,25 +289,25 @@ impl<'a> MeasuredTable<'a> {
     }
 }
 
-/// Returns the columns of bars: those that the names leave, but at least `least`.
-fn bar_columns(table: &MeasuredTable<'_>, room: usize, least: usize) -> usize {
-    let longest = (0..table.len).map(|at| width(&(table.row)(at).0)).max().unwrap_or_default();
-    room.saturating_sub(longest).clamp(least, 30)
+/// Returns the columns of the longest name.
+fn longest(table: &MeasuredTable<'_>) -> usize {
+    (0..table.len).map(|at| width(&(table.row)(at).0)).max().unwrap_or_default()
 }
 
 fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, painter: &Painter<'_>) {
     let glyphs = painter.glyphs();
     let mut room = usize::from(layout.list.width).saturating_sub(3);
-    let mut shown = 0;
+    let (mut shown, longest) = (0, longest(table));
+    let needed = BAR + longest.clamp(NAMES.0, NAMES.1);
     for (_, columns) in &table.numbers {
-        match room.checked_sub(*columns).filter(|rest| *rest >= MIN_COLUMNS.0 + MIN_COLUMNS.1) {
+        match room.checked_sub(*columns).filter(|rest| *rest >= needed) {
             Some(rest) => room = rest,
             None if shown == 0 => room = room.saturating_sub(*columns),
             None => break,
         }
         shown += 1;
     }
-    let bar_room = bar_columns(table, room, MIN_COLUMNS.0).min(room / 2);
+    let bar_room = room.saturating_sub(longest).clamp(BAR, 30).min(room / 2);
     let room = room - bar_room;
     let title = glyphs.cut(&table.title, room + bar_room + 1);
     let gap = " ".repeat((room + bar_room + 2).saturating_sub(width(&title)));
@@ -399,7 +402,7 @@ fn draw_panel(area: Rect, table: &MeasuredTable<'_>, has_bars: bool, painter: &P
     let row = |at: usize| Rect { y: area.y + at as u16, height: 1, ..area };
     painter.put(row(0), &[Span::accent(&*table.title)]);
     let columns = usize::from(area.width);
-    let bars = if has_bars { bar_columns(table, columns.saturating_sub(NUMBER + 2), 4) } else { 0 };
+    let bars = if has_bars { columns.saturating_sub(NUMBER + 2 + longest(table)).clamp(4, 30) } else { 0 };
     for at in 0..table.len.min(usize::from(area.height).saturating_sub(2)) {
         let (name, value, numbers) = (table.row)(at);
         let bar = bar_of(value, table.most, bars, painter);

@@ -12,11 +12,10 @@ fn folds_sort_order_and_sizes_are_saved() {
     let mut pitree = home.launch(&[]).size(130, 30).open();
     pitree.wait_for("the first prompt");
     pitree.send("\x1b[Hh");
-    pitree.wait_without("the first prompt");
+    pitree.wait_for("⋯ 2");
     pitree.quit();
     let mut pitree = home.launch(&[]).size(130, 30).open();
     pitree.wait_for("⋯ 2");
-    pitree.wait_without("the first prompt");
     pitree.send("l");
     pitree.wait_for("the first prompt");
     pitree.send("/second");

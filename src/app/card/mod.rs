@@ -22,8 +22,6 @@ use crate::catalog::SessionKey;
 use crate::catalog::copies::SessionCopy;
 use crate::catalog::live::SessionActivity;
 use crate::catalog::parents::MissingParent;
-use crate::catalog::stats::request::{GroupKey, StatsRow};
-use crate::catalog::stats::table::StatsTable;
 use crate::pi::status::PiStatus;
 use crate::render::DocLine;
 use crate::search::lost_work::LostFile;
@@ -54,20 +52,34 @@ pub fn of(model: &Model, subject: PreviewSubject, room: Size) -> Vec<DocLine> {
     card.lines
 }
 
-/// Returns the summary of a project: its cost by month, once it is counted, and the last prompts.
-pub(crate) fn activity(model: &Model, project: &Project, months: &StatsTable) -> Vec<DocLine> {
+/// Returns the summary of a project: its cost by month and the last prompts. A session counts in its last month.
+pub(crate) fn activity(model: &Model, project: &Project) -> Vec<DocLine> {
     let mut card = Card { model, room: Size::default(), lines: Vec::new() };
-    let most = months.rows.iter().map(|(_, sum)| sum.cost).fold(0.0, f64::max);
-    let month = |(keys, sum): &StatsRow| {
-        let name = if let [GroupKey::Text(month)] = &keys[..] { month } else { "no time" };
-        let bar = bar(sum.cost / most, BAR, model.settings.glyphs == ASCII);
-        let name = Span::dim(format!("{name:NAMES$}"));
-        item(vec![name, Span::new(Tone::Cost, format!("{bar:BAR$}")), Span::text(format!("{:>10}", dollars(sum.cost)))])
-    };
-    card.list("Cost by month", months.rows.iter().rev().map(month));
     let mut newest: Vec<(Option<i64>, SessionKey)> =
         project.sessions.iter().map(|&key| (model.catalog[key].facts().modified(), key)).collect();
     sort::by_key(&mut newest, |&(time, key)| (Reverse(time), key));
+    let mut months: Vec<(String, i64, f64)> = Vec::new();
+    for &(time, key) in &newest {
+        let cost = model.catalog.own(key).cost;
+        match (months.last_mut(), time) {
+            (Some((_, start, sum)), Some(time)) if time >= *start => *sum += cost,
+            (_, Some(time)) => {
+                let Some(month) = model.settings.zoned(time).and_then(|time| time.first_of_month().ok()) else {
+                    continue;
+                };
+                let start = month.start_of_day().map_or(time, |start| start.timestamp().as_millisecond());
+                months.push((month.strftime("%b %Y").to_string(), start, cost));
+            }
+            _ => {}
+        }
+    }
+    let most = months.iter().map(|(.., cost)| *cost).fold(0.0, f64::max);
+    let month = |(name, _, cost): &(String, i64, f64)| {
+        let bar = bar(cost / most, BAR, model.settings.glyphs == ASCII);
+        let name = Span::dim(format!("{name:NAMES$}"));
+        item(vec![name, Span::new(Tone::Cost, format!("{bar:BAR$}")), Span::text(format!("{:>10}", dollars(*cost)))])
+    };
+    card.list("Cost by month", months.iter().map(month));
     newest.truncate(LONGEST);
     let prompt = |(time, key): (Option<i64>, SessionKey)| {
         let (text, _) = model.catalog[key].details().last_prompt.as_ref()?.text();

@@ -193,7 +193,8 @@ pub(crate) fn choices(model: &Model, target: &ResumeTarget, here: ResumePlan) ->
         let remember = Work::Remember { gone: gone.clone(), dir: chosen.path.clone() };
         choices.push(Choice::new('r', "Remember", always, Command::Task(remember, NextStep::resume(here))));
     }
-    choices.extend(choice(model, gone, Some(Path::new(&chosen.path)).filter(|path| path.is_absolute())));
+    let likely = Some(&chosen.path).filter(|path| **path != model.settings.current_dir && !path.is_empty());
+    choices.extend(choice(model, gone, likely.map(Path::new)));
     choices
 }
 

@@ -116,12 +116,7 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Context(listing) => comparison_and_context::on_context(model, Ok(listing)),
         Reply::Text(text) => on_text(model, ticket, text),
         Reply::Counted(part) => stats::on_overview(model, part),
-        Reply::Summed(months) if model.summary.counting.as_ref().is_some_and(|claim| claim.number == ticket) => {
-            session_facts::on_months(model, &months);
-        }
-        Reply::Summed(table) => {
-            (model.stats.counting_month, model.stats.month_cost) = (None, Some(table.total.cost));
-        }
+        Reply::Summed(sum) => (model.stats.counting_month, model.stats.month_cost) = (None, Some(sum.cost)),
         Reply::Measuring(done, all) => stats::on_progress(model, (done, all)),
         Reply::Measured(content) => stats::on_sizes(model, &content),
         Reply::SessionMeasured(measured) => session_facts::on_kinds(model, &measured),

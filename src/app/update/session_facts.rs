@@ -1,9 +1,6 @@
 //! Facts about the selected session whose computation takes long: its lost work, and for its card the likely secrets and the
 //! largest kinds of content; and the summary of the selected project. Another selection cancels the work.
 
-use std::collections::HashSet;
-
-use super::stats;
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::{LostWorkState, Model};
@@ -12,11 +9,7 @@ use crate::app::panes::sessions::ProjectSummary;
 use crate::catalog::SessionKey;
 use crate::catalog::lost_work::compared_paths;
 use crate::catalog::space::SessionKinds;
-use crate::catalog::stats::request::TableRequest;
-use crate::catalog::stats::table::StatsTable;
 use crate::session::space::SessionSpace;
-use crate::session::stats::columns::StatsColumn;
-use crate::session::stats::grouping::Grouping;
 
 /// The maximum size in bytes of a file that is measured for its card.
 const MAX_MEASURED: u64 = 32 * 1024 * 1024;
@@ -47,19 +40,7 @@ fn summarize_project(model: &mut Model) {
         return;
     }
     let Some(project) = project else { return model.summary = ProjectSummary::default() };
-    let lines = card::activity(model, project, &StatsTable::default());
-    let wanted: HashSet<SessionKey> = model.catalog.with_subagents(&project.sessions).into_iter().collect();
-    let months = TableRequest { sort: StatsColumn::Key, ..TableRequest::by(&[Grouping::Month]) };
-    let counting = Some(model.ask(stats::sum(model, |key| wanted.contains(&key), months)));
-    model.summary = ProjectSummary { of, counting, lines };
-}
-
-/// Takes the months of the selected project.
-pub(super) fn on_months(model: &mut Model, months: &StatsTable) {
-    model.summary.counting = None;
-    if let Some(project) = model.sessions.selected_project() {
-        model.summary.lines = card::activity(model, project, months);
-    }
+    model.summary = ProjectSummary { of, lines: card::activity(model, project) };
 }
 
 /// Searches the selected session for lost work, once in each version of its file.

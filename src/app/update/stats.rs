@@ -19,7 +19,6 @@ use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, KeyContext};
 use crate::search::qualifier::value::in_quotes;
-use crate::session::stats::StatsRules;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{Period, PeriodLength};
@@ -148,25 +147,17 @@ fn sync_month(model: &mut Model) {
     if !is_wanted || model.stats.counting_month.is_some() {
         return;
     }
-    let since = rules(model).calendar.month_start(model.now);
+    let rules = model.settings.config.stats.rules(model.settings.zone.clone(), Prices::default());
+    let since = rules.calendar.month_start(model.now);
     let counted_month = Some((model.catalog.version(), since));
     if model.stats.counted_month == counted_month {
         return;
     }
     let request = TableRequest { since, ..TableRequest::by(&[]) };
+    let sessions = StatsSessions::new(&model.catalog, |_| true);
     model.stats.counted_month = counted_month;
-    let work = sum(model, |_| true, request);
+    let work = Work::Sum(Arc::new((sessions, rules, request)));
     model.stats.counting_month = Some(model.ask_or(work, |model, _, _| model.stats.counting_month = None));
-}
-
-/// Returns the rules of counting, without prices.
-fn rules(model: &Model) -> StatsRules {
-    model.settings.config.stats.rules(model.settings.zone.clone(), Prices::default())
-}
-
-/// Returns the work that sums the entries of some sessions.
-pub(super) fn sum(model: &Model, is_wanted: impl Fn(SessionKey) -> bool, request: TableRequest) -> Work {
-    Work::Sum(Arc::new((StatsSessions::new(&model.catalog, is_wanted), rules(model), request)))
 }
 
 /// Creates the view of one session or the listed ones before they are counted.
@@ -175,7 +166,8 @@ pub(super) fn sum(model: &Model, is_wanted: impl Fn(SessionKey) -> bool, request
 /// The current time is unknown.
 fn view(model: &Model, session: Option<SessionKey>) -> Result<StatsView, &'static str> {
     let today = model.settings.zoned(model.now).ok_or("the current time is out of range")?.date();
-    let rules = rules(model);
+    let settings = &model.settings.config.stats;
+    let rules = settings.rules(model.settings.zone.clone(), Prices::default());
     let mut view = StatsView {
         session,
         size: None,

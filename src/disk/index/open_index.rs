@@ -322,7 +322,7 @@ mod tests {
         written.push(texts.into_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (25, 9_055_176_249_029_209_852),
+            (25, 9055176249029209852),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::app::ticket::Claim;
 use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::paths::{shorten, split_name};
 use crate::base::sort;
@@ -60,8 +59,6 @@ pub struct Project {
 pub struct ProjectSummary {
     /// The project and the version of the catalog.
     pub(crate) of: Option<(ProjectKey, u64)>,
-    /// Claim on the costs of its months.
-    pub(crate) counting: Option<Claim>,
     /// The lines.
     pub lines: Vec<DocLine>,
 }
