@@ -2,18 +2,18 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison_and_context, family, files, prepared_boxes, replies, search, stats, unread};
+use super::menus::{flow_of, open_help, open_menu};
+use super::{comparison_and_context, family, files, replies, search, stats, unread};
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{self, Flow, cleanup, copy, directories, export, names_and_marks, resume, trash_and_archive};
+use crate::app::flows::{self, resume};
 use crate::app::histories::JumpPosition;
 use crate::app::layers::dialogs::MessageBox;
-use crate::app::layers::menu::MenuView;
 use crate::app::layers::palette::PaletteKind;
 use crate::app::layers::screen::{movement, neighbor};
 use crate::app::message::{Effect, Opener, TextCopy, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
 use crate::app::panes::preview::{EntryForm, PreviewSubject};
-use crate::app::{card, hints, palettes};
+use crate::app::{card, palettes};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean_text, spans_text};
 use crate::changes::Request;
@@ -188,50 +188,6 @@ fn toggle_filter(model: &mut Model, action: Action) {
     let filter = action.row().name.strip_prefix("filter-").and_then(|name| name.parse().ok());
     let shown = filter.filter(|&filter| filter != model.tree.filter);
     model.tree.set_filter(shown.unwrap_or(Filter::Default));
-}
-
-/// Returns the flow of an action that has one.
-fn flow_of(action: Action) -> Option<fn(&Model) -> Flow> {
-    Some(match action {
-        Action::Rename => names_and_marks::rename,
-        Action::Label => names_and_marks::label,
-        Action::Pin => names_and_marks::pin,
-        Action::Tags => names_and_marks::tags,
-        Action::Annotate => names_and_marks::note,
-        Action::Fork => resume::fork,
-        Action::Context => comparison_and_context::open_context,
-        Action::Repair => cleanup::ask_to_repair,
-        Action::UnreadableFiles => cleanup::unreadable_files,
-        Action::Slim => prepared_boxes::open_slimming,
-        Action::Export => export::open,
-        Action::Delete => trash_and_archive::ask_to_trash,
-        Action::Archive => trash_and_archive::ask_to_archive,
-        Action::Move => directories::ask_to_move,
-        Action::Copy => copy::ask,
-        _ => return None,
-    })
-}
-
-/// Opens the help of the current place.
-pub(super) fn open_help(model: &mut Model) {
-    let over = model.key_context();
-    model.layers.push(palettes::help(model, over));
-}
-
-/// Opens a menu with the actions that apply.
-pub(super) fn open_menu(model: &mut Model, menu: Menu) {
-    let place = model.key_context();
-    let in_layer = !model.layers.0.is_empty();
-    let applies = |action: Action| {
-        let offers = hints::does_something(model, action);
-        offers && (in_layer || flow_of(action).is_none_or(|flow| flow(model).is_ok()))
-    };
-    let keymap = &model.settings.config.keymap;
-    let key = |action: Action| Some((*keymap.keys(action).iter().find(|key| key.menu == Some(menu))?, action));
-    let works = Action::ALL.iter().copied().filter(|action| action.row().contexts.contains(&place));
-    let (mut rows, others): (Vec<_>, Vec<_>) = works.filter_map(key).partition(|(_, action)| applies(*action));
-    rows.sort_by_key(|(_, action)| action.row().group != Group::Changing); // stable
-    model.layers.push(MenuView::new(menu, rows, others));
 }
 
 pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {

@@ -3,7 +3,8 @@
 
 use crossterm::event::KeyCode;
 
-use super::actions::{act, act_elsewhere, open_help, open_menu};
+use super::actions::{act, act_elsewhere};
+use super::menus::{open_help, open_menu};
 use super::{comparison_and_context, family, files, search, stats};
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{copy, names_and_marks, resume};

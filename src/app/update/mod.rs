@@ -9,6 +9,7 @@ mod comparison_and_context;
 mod family;
 mod files;
 mod keys;
+mod menus;
 mod prepared_boxes;
 mod replies;
 mod search;
