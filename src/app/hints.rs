@@ -9,6 +9,8 @@ use crate::keymap::{Action, Key, KeyContext};
 /// A key hint in the footer.
 #[derive(Clone, Debug)]
 pub struct KeyHint {
+    /// The action.
+    action: Action,
     /// The key.
     pub key: Key,
     /// The key as drawn.
@@ -41,17 +43,33 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
     let first = wanted(model).iter().take(1);
     let help = wanted(model).iter().skip(1).filter(|&&action| is_narrow && action == Action::Help);
     let others = wanted(model).iter().skip(1).filter(|&&action| !(is_narrow && action == Action::Help));
-    let wanted = first.chain(help).chain(others);
-    for &action in wanted.filter(|&&action| does_something(model, action)) {
+    let wanted = first.chain(help).chain(others).filter(|&&action| does_something(model, action));
+    let wanted: Vec<Action> = wanted.copied().collect();
+    // The way out of a layer always has its columns.
+    let is_way_out = |action: &&Action| matches!(action, Action::Back | Action::Cancel);
+    let way_out = wanted.iter().find(is_way_out).copied().filter(|_| !model.layers.0.is_empty());
+    let reserved = way_out.map_or(0, |action| {
+        let key = model.settings.config.keymap.keys(action).first();
+        key.map_or(0, |key| GAP + width(&key.symbol(model.settings.glyphs == ASCII)) + 1 + width(word(model, action)))
+    });
+    let mut is_full = false;
+    for action in wanted {
+        let is_out = Some(action) == way_out || hints.iter().any(|hint| Some(hint.action) == way_out);
+        let reserved = if is_out { 0 } else { reserved };
+        if is_full && Some(action) != way_out {
+            continue;
+        }
         // In an input line, character keys insert text.
         let is_over_hits = model.layers.0.is_empty() && is_found(model);
         let takes_no_letter = model.key_context().takes_text() || (is_over_hits && action == Action::Up);
         let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
         let Some(&key) = model.settings.config.keymap.keys(action).iter().find(works) else { continue };
         let column = hints.last().map_or(1, |last| last.end() + GAP);
-        let hint = KeyHint { key, sign: key.symbol(model.settings.glyphs == ASCII), word: word(model, action), column };
-        if hint.end() > usize::from(model.size.0) {
-            break;
+        let sign = key.symbol(model.settings.glyphs == ASCII);
+        let hint = KeyHint { action, key, sign, word: word(model, action), column };
+        if hint.end() + reserved > usize::from(model.size.0) {
+            is_full = true;
+            continue;
         }
         hints.push(hint);
     }

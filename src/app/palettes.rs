@@ -106,7 +106,9 @@ const FIRST_LEVEL: &[Action] = &[
     Action::PageDown,
     Action::NextPane,
     Action::NextPrompt,
+    Action::PreviousPrompt,
     Action::NextEntry,
+    Action::PreviousEntry,
     Action::GoToLeaf,
     Action::Search,
     Action::Find,
@@ -147,7 +149,14 @@ fn help_rows(model: &Model, over: KeyContext) -> Vec<PaletteItem> {
     };
     let action = |group: &'static str, action: Action| {
         let row = action.row();
-        let item = item(group, &settings.config.keymap.keys_text(action), row.title, ChoiceAction::Act(action));
+        let layer = model.layers.0.iter().rev().find(|layer| layer.key_context() == over);
+        let word = layer.filter(|_| group == over.name()).and_then(|layer| layer.screen().word(action));
+        let item = item(
+            group,
+            &settings.config.keymap.keys_text(action),
+            word.unwrap_or(row.title),
+            ChoiceAction::Act(action),
+        );
         item.called("", &format!("{} {group}", row.help)).about(row.help)
     };
     let works = |action: &&Action| action.row().contexts.contains(&over) && action.row().group != Group::Typing;
@@ -173,7 +182,8 @@ fn help_rows(model: &Model, over: KeyContext) -> Vec<PaletteItem> {
         item(SAVED, &key, &text, ChoiceAction::Search(saved.query.clone()))
     }));
     let own_cost = ("", "Cost of a fork without its inherited entries.", "+$0.10");
-    let symbols = settings.glyphs.all().chain([own_cost]);
+    let machine = ("", "The other machine that has the session.", "@name");
+    let symbols = settings.glyphs.all().chain([own_cost, machine]);
     rows.extend(symbols.map(|(_, means, sign)| item("Symbols", sign, means, ChoiceAction::Explain("a symbol"))));
     rows
 }

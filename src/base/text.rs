@@ -391,7 +391,7 @@ glyphs! {
     corner: "The last branch.", "└", "`";
     bar: "The vertical part of a connecting line; the border between panes.", "│", "|";
     dash: "The horizontal part of a connecting line.", "─", "-";
-    live: "A session that a running pi is probably using (guess).", "◌", "~";
+    live: "A live session: a running pi is probably using it (guess).", "◌", "~";
     working: "A session whose pi is working.", "●", "@";
     waiting: "A session whose pi answered and waits for you.", "◆", "W";
     blocked: "A session whose pi is blocked on a question.", "¿", "?";
@@ -401,7 +401,7 @@ glyphs! {
     subagent: "A subagent session.", "↳", ">";
     imported: "An imported session.", "↧", "i";
     archived: "An archived session.", "▤", "z";
-    unread: "A session with messages that pitree has not shown yet.", "•", "*";
+    unread: "An unread session: it has messages that pitree has not shown yet.", "•", "*";
     pin: "A pinned session.", "★", "P";
     note: "A session or an entry with a note.", "✎", "N";
     worktree: "Before a name: the git worktree of the session.", "⎇", "w";

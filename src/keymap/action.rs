@@ -333,7 +333,7 @@ actions! {
     NextSort, "next-sort", ["ctrl+s", "v s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order (model context: by size).";
     WaitingFirst, "waiting-first", ["v w"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Put sessions whose pi waits for you at the top; press again to restore the order.";
     NamedOnly, "named-only", ["ctrl+n", "v n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show or hide sessions without a name.";
-    HereOnly, "here-only", ["v h"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions of the project in which pitree was started, or all.";
+    HereOnly, "here-only", ["v h"], SESSIONS, Sessions, "here", "Start directory only", "Show only sessions of the project in which pitree was started, or all.";
     ShowPaths, "show-paths", ["ctrl+p", "v p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";
     ShowSubagents, "show-subagents", ["ctrl+g", "v g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide subagent sessions.";
     MarkedOnly, "marked-only", ["v m"], SEARCHED, Sessions, "marked", "Marked sessions only", "Show only marked sessions, or all.";

@@ -23,7 +23,7 @@ fn files_directly_in_the_default_directory_have_their_own_group() {
     assert!(line("pi lists this one") < line("not listed by pi  "), "{screen}");
     assert_eq!(line("not listed by pi  ") + 1, line("pi does not list this one"), "{screen}");
     browser.press("G k");
-    shows(&browser, "pi does not list them,");
+    shows(&browser, "pi does not list");
     browser.press("h");
     let is_listed = |browser: &Browser| browser.screen().contains("\n  pi does not list this one");
     assert!(!is_listed(&browser), "it folds:\n{}", browser.screen());

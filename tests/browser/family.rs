@@ -206,7 +206,7 @@ fn entries_with_the_same_id_and_different_text_are_flagged() {
     let files = Files::new();
     let text = std::fs::read_to_string(&files.paths[1]).unwrap();
     std::fs::write(&files.paths[1], text.replace("the answer", "the ANSWER")).unwrap();
-    let mut browser = files.browse(120, 30);
+    let mut browser = files.browse(160, 30);
     browser.press("v m");
     shows(&browser, " conflict");
     let both = texts(&browser);

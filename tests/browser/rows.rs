@@ -89,7 +89,7 @@ fn rows_of_every_filter_hold_each_entry_once() {
 
 #[test]
 fn inherited_entries_of_a_fork_are_folded_into_one_row() {
-    let mut browser = Browser::demo(120, 40);
+    let mut browser = Browser::demo(160, 40);
     browser.press("j j j l home");
     assert_eq!(browser.selected(), "");
     assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Inherited));

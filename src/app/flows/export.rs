@@ -1,6 +1,6 @@
 //! Exports: a box with what is exported, the likely secrets, and the beginning; each secret can be kept.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::app::command::{Command, NextStep, PreparedExport};
 use crate::app::flows::{Choice, Flow, NO_SESSION};
@@ -112,7 +112,11 @@ pub(crate) fn write(request: ExportRequest, path: &str) -> Command {
     if path.trim().is_empty() {
         return Command::warn("no name, nothing exported");
     }
-    let request = ExportRequest { to: ExportTo::File(path.trim().into()), ..request };
+    let path = Path::new(path.trim());
+    // A known extension selects the format, as on the command line.
+    let typed = path.extension().and_then(|extension| Format::of_extension(extension.to_str()?));
+    let format = typed.filter(|_| request.files.len() == 1).unwrap_or(request.format);
+    let request = ExportRequest { to: ExportTo::File(path.into()), format, ..request };
     Command::Task(Work::Export(Box::new(request)), NextStep::Nothing)
 }
 

@@ -14,7 +14,7 @@ const MEDIUM: u16 = 100;
 /// The height from which the preview fits below another pane.
 pub(crate) const TALL: u16 = 16;
 /// The columns of the list beside other panes: the least, and the most.
-const LIST: (u16, u16) = (54, 84);
+const LIST: (u16, u16) = (58, 84);
 /// The minimum columns of panes side by side, and the minimum rows of stacked panes.
 const MIN_PANE: (u16, u16) = (24, 4);
 /// Columns and rows by which a key resizes a pane.

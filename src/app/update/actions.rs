@@ -13,6 +13,7 @@ use crate::app::layers::screen::{movement, neighbor};
 use crate::app::message::{Effect, Opener, TextCopy, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
 use crate::app::panes::preview::{EntryForm, PreviewSubject};
+use crate::app::panes::tree::rows::RowItem;
 use crate::app::{card, palettes};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean_text, spans_text};
@@ -298,10 +299,12 @@ fn step(model: &mut Model, by: isize) {
     let is_of_list = match model.focus {
         KeyContext::Sessions => true,
         KeyContext::Tree => false,
-        _ => matches!(
-            model.preview.subject,
-            PreviewSubject::Session(_) | PreviewSubject::Project(_) | PreviewSubject::MissingParent(_)
-        ),
+        _ => {
+            matches!(
+                model.preview.subject,
+                PreviewSubject::Session(_) | PreviewSubject::Project(_) | PreviewSubject::MissingParent(_)
+            ) && !matches!(model.tree.selected_item(), Some(RowItem::Inherited | RowItem::Fork(_)))
+        }
     };
     if is_of_list {
         model.sessions.cursor.go(by, model.sessions.rows.len());
@@ -357,6 +360,9 @@ fn mark_all(model: &mut Model) {
 
 /// Changes the order or the filter of the sessions.
 fn change_list(model: &mut Model, action: Action) {
+    if action == Action::MarkedOnly && model.sessions.marks.is_empty() && !model.sessions.shows.marked_only {
+        return model.hint("no session is marked");
+    }
     let is_searched = model.sessions.hits.is_some();
     let shows = &mut model.sessions.shows;
     let toggled = |option: &mut bool, on: &str, off: &str| {

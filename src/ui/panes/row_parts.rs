@@ -122,7 +122,7 @@ pub(super) fn short_project_name(
 }
 
 /// Minimum visible columns of a query.
-const MIN_QUERY: usize = 8;
+const MIN_QUERY: usize = 12;
 
 /// Returns the number of results, their order and the progress of reading.
 pub(super) fn hit_facts(model: &Model, search: &Search) -> Vec<String> {
@@ -159,7 +159,7 @@ pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, 
         let used: usize = facts.iter().map(|fact| width(fact) + width(&glyphs.dot) + 2).sum();
         columns.saturating_sub(used)
     };
-    while facts.len() > 1 && room(facts) < MIN_QUERY.min(width(&query)) {
+    while !facts.is_empty() && room(facts) < MIN_QUERY.min(width(&query)) {
         facts.pop();
     }
     facts.push(glyphs.cut(&query, room(facts)).into_owned());

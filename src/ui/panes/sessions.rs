@@ -41,12 +41,14 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
     facts.extend(pane.shows.subagents.then(|| "subagents".into()));
     let columns = usize::from(area.title.width);
     let dot = format!(" {} ", painter.glyphs().dot);
-    row_parts::add_query(&mut facts, model, columns.saturating_sub(width("  Sessions  ")), painter.glyphs());
-    let facts = format!("  {}", facts.join(&dot));
+    // The query of a search needs the columns of the headings in a narrow list.
+    let is_narrow = columns < 48 && model.search.is_some();
+    let heads =
+        if is_narrow { String::new() } else { Columns::new(columns.saturating_sub(1), pane.shows.sort).heads() };
+    let room = columns.saturating_sub(width(" Sessions") + width(&heads) + 1);
+    row_parts::add_query(&mut facts, model, room.saturating_sub(2), painter.glyphs());
+    let facts = painter.glyphs().cut(&format!("  {}", facts.join(&dot)), room).into_owned();
     let focused = model.focus == KeyContext::Sessions;
-    let heads = Columns::new(columns.saturating_sub(1), pane.shows.sort).heads();
-    let is_room = width("  Sessions") + width(&facts) + width(&heads) <= columns;
-    let heads = if is_room { heads } else { String::new() };
     title(painter, area, focused, (Span::text("Sessions"), &facts, heads));
     if let (true, Some(found)) = (pane.rows.is_empty(), &pane.hits) {
         for (row, text) in area.body.rows().zip(row_parts::no_hits(model, painter, found.len(), area.body.width.into()))
@@ -448,10 +450,10 @@ impl SessionRowView<'_, '_> {
     }
 }
 
-/// Returns the last `columns` of the tree lines in front of a fork.
+/// Returns the last levels of the tree lines in front of a fork that fit into some columns.
 fn tail(prefix: &str, columns: usize) -> String {
     let signs = prefix.chars().count();
-    prefix.chars().skip(signs.saturating_sub(columns.max(3))).collect()
+    prefix.chars().skip(signs.saturating_sub((columns / 3 * 3).max(3))).collect()
 }
 
 /// Returns the symbol of a marked session, or an equally wide gap where sessions are grouped by project.

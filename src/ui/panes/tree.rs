@@ -348,6 +348,10 @@ impl TreeRowView<'_, '_> {
         // If the parent is missing, the session card counts entries that no other session has as unique.
         let mut facts = vec![format!("{own} {}", if parent.is_some() { "unique" } else { "added since" })];
         facts.extend(nonzero_dollars(cost));
+        // The title of the parent has priority.
+        while facts.len() > 1 && columns < 52 {
+            facts.pop();
+        }
         let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
         let dashes = |columns: usize| Span::dim(glyphs.dash.repeat(columns));
         let start = [dashes(1), Span::accent(format!("{sign} "))];
