@@ -551,7 +551,7 @@ fn shows_the_query_after_its_input_line_is_closed() {
     browser.press("/");
     search(&mut browser, "flkychk");
     browser.press("enter");
-    assert!(title(&browser).contains("1 session · flkychk"), "{}", title(&browser));
+    assert!(title(&browser).contains(" · fuzzy match · flkychk"), "{}", title(&browser));
 }
 
 /// Creates a session with a label, a prompt with two abandoned branches, and another prompt at the leaf.
