@@ -126,7 +126,7 @@ pub(crate) fn on_one_and_two_file_systems(test: &str) {
 #[ignore = "run by every_system_call_may_fail_or_be_the_last, in a home of its own"]
 fn each_call() {
     let runs = each_case(|_| true, &Case::all);
-    assert!(runs > rounds(40, 300), "only {runs} runs");
+    assert!(runs > rounds(20, 300), "only {runs} runs");
     println!("{runs} runs, of which each call was the last in one");
 }
 
