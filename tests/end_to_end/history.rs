@@ -55,7 +55,7 @@ fn enter_on_a_missing_parent_restores_it() {
         let fork = parent.clone().forked(id, &path, at).user(&format!("u-{id}"), &format!("way {id}"));
         home.session(&fork);
     }
-    let mut terminal = home.open(&[]);
+    let mut terminal = home.launch(&[]).size(160, 30).open();
     terminal.wait_for("3 sessions ·");
     terminal.wait_selected("way two");
     terminal.send("k");

@@ -28,7 +28,7 @@ fn sessions_that_appear_do_not_move_the_selection() {
     }
     // On a busy machine reading may finish before the test can select anything; such a run is inconclusive.
     let told = (0..5).any(|_| {
-        let mut pitree = home.open(&[]);
+        let mut pitree = home.launch(&[]).size(160, 30).open();
         pitree.wait_selected("session");
         pitree.send("jjjl"); // with the focus in the tree, its title shows the selection
         pitree.wait_until("the tree of a session", |screen| title(screen).starts_with("▌session"));

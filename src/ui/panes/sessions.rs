@@ -41,13 +41,15 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
     facts.extend(pane.shows.subagents.then(|| "subagents".into()));
     let columns = usize::from(area.title.width);
     let dot = format!(" {} ", painter.glyphs().dot);
-    // The query of a search needs the columns of the headings in a narrow list.
-    let is_narrow = columns < 48 && model.search.is_some();
-    let heads =
-        if is_narrow { String::new() } else { Columns::new(columns.saturating_sub(1), pane.shows.sort).heads() };
-    let room = columns.saturating_sub(width(" Sessions") + width(&heads) + 1);
-    row_parts::add_query(&mut facts, model, room.saturating_sub(2), painter.glyphs());
-    let facts = painter.glyphs().cut(&format!("  {}", facts.join(&dot)), room).into_owned();
+    let heads = Columns::new(columns.saturating_sub(1), pane.shows.sort).heads();
+    let room = |heads: &str| columns.saturating_sub(width(" Sessions") + width(heads) + 1);
+    if model.search.is_some() {
+        row_parts::add_query(&mut facts, model, room("").saturating_sub(2), painter.glyphs());
+    }
+    let facts = format!("  {}", facts.join(&dot));
+    // The facts of a search have priority over the headings.
+    let heads = if model.search.is_some() && width(&facts) > room(&heads) { String::new() } else { heads };
+    let facts = painter.glyphs().cut(&facts, room(&heads)).into_owned();
     let focused = model.focus == KeyContext::Sessions;
     title(painter, area, focused, (Span::text("Sessions"), &facts, heads));
     if let (true, Some(found)) = (pane.rows.is_empty(), &pane.hits) {
