@@ -9,8 +9,6 @@ use crate::keymap::{Action, Key, KeyContext};
 /// A key hint in the footer.
 #[derive(Clone, Debug)]
 pub struct KeyHint {
-    /// The action.
-    action: Action,
     /// The key.
     pub key: Key,
     /// The key as drawn.
@@ -37,43 +35,41 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
     if is_busy || model.notice.is_some() {
         return Vec::new();
     }
-    let mut hints: Vec<KeyHint> = Vec::new();
+    let columns = usize::from(model.size.0);
+    let mut actions = wanted(model).to_vec();
+    let help = actions.iter().position(|&action| action == Action::Help);
     // A narrow terminal shows the help early.
-    let is_narrow = usize::from(model.size.0) < 72;
-    let first = wanted(model).iter().take(1);
-    let help = wanted(model).iter().skip(1).filter(|&&action| is_narrow && action == Action::Help);
-    let others = wanted(model).iter().skip(1).filter(|&&action| !(is_narrow && action == Action::Help));
-    let wanted = first.chain(help).chain(others).filter(|&&action| does_something(model, action));
-    let wanted: Vec<Action> = wanted.copied().collect();
-    // The way out of a layer always has its columns.
-    let is_way_out = |action: &&Action| matches!(action, Action::Back | Action::Cancel);
-    let way_out = wanted.iter().find(is_way_out).copied().filter(|_| !model.layers.0.is_empty());
-    let reserved = way_out.map_or(0, |action| {
-        let key = model.settings.config.keymap.keys(action).first();
-        key.map_or(0, |key| GAP + width(&key.symbol(model.settings.glyphs == ASCII)) + 1 + width(word(model, action)))
-    });
-    let mut is_full = false;
-    for action in wanted {
-        let is_out = Some(action) == way_out || hints.iter().any(|hint| Some(hint.action) == way_out);
-        let reserved = if is_out { 0 } else { reserved };
-        if is_full && Some(action) != way_out {
-            continue;
-        }
-        // In an input line, character keys insert text.
-        let is_over_hits = model.layers.0.is_empty() && is_found(model);
-        let takes_no_letter = model.key_context().takes_text() || (is_over_hits && action == Action::Up);
-        let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
-        let Some(&key) = model.settings.config.keymap.keys(action).iter().find(works) else { continue };
-        let column = hints.last().map_or(1, |last| last.end() + GAP);
-        let sign = key.symbol(model.settings.glyphs == ASCII);
-        let hint = KeyHint { action, key, sign, word: word(model, action), column };
-        if hint.end() + reserved > usize::from(model.size.0) {
-            is_full = true;
-            continue;
-        }
-        hints.push(hint);
+    if let Some(at) = help.filter(|&at| at > 1 && columns < 72) {
+        actions[1..=at].rotate_right(1);
     }
-    hints
+    let actions = actions.into_iter().filter(|&action| does_something(model, action));
+    let mut hints: Vec<(Action, KeyHint)> = actions.filter_map(|action| Some((action, hint(model, action)?))).collect();
+    // The last ones give way, but never the way out of a layer.
+    let gives_way =
+        |(action, _): &(Action, KeyHint)| model.layers.0.is_empty() || !matches!(action, Action::Back | Action::Cancel);
+    while 1 + hints.iter().map(|(_, hint)| hint.end() + GAP).sum::<usize>() > columns + GAP
+        && let Some(last) = hints.iter().rposition(gives_way)
+    {
+        hints.remove(last);
+    }
+    let mut column = 1;
+    let placed = |(_, hint)| {
+        let hint = KeyHint { column, ..hint };
+        column = hint.end() + GAP;
+        hint
+    };
+    hints.into_iter().map(placed).collect()
+}
+
+/// Returns the hint of an action, without its column, or `None` if no key of it works.
+fn hint(model: &Model, action: Action) -> Option<KeyHint> {
+    // In an input line, character keys insert text.
+    let is_over_hits = model.layers.0.is_empty() && is_found(model);
+    let takes_no_letter = model.key_context().takes_text() || (is_over_hits && action == Action::Up);
+    let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
+    let key = *model.settings.config.keymap.keys(action).iter().find(works)?;
+    let sign = key.symbol(model.settings.glyphs == ASCII);
+    Some(KeyHint { key, sign, word: word(model, action), column: 0 })
 }
 
 /// Returns the actions for the footer, most important first.

@@ -1,8 +1,8 @@
-//! Histories: the positions before and after jumps, and the search queries.
+//! Histories: the positions before and after jumps, the search queries, and the texts of closed input lines.
 
-use crate::app::layers::screen::PromptPurpose;
 use std::collections::VecDeque;
 
+use crate::app::layers::screen::PromptPurpose;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::KeyContext;
 

@@ -51,9 +51,7 @@ impl Machines {
         let problem = Span::new(Tone::Warning, format!("{troubled} offline or stale "));
         if troubled > 0 { vec![count, problem] } else { vec![count] }
     }
-}
 
-impl Machines {
     /// Describes each machine in a line, with the reason of a failure.
     pub(crate) fn in_words(&self, now: i64) -> String {
         let line = |(name, machine): (&String, &ShownMachine)| {

@@ -147,9 +147,9 @@ fn help_rows(model: &Model, over: KeyContext) -> Vec<PaletteItem> {
         let left = vec![Span::clean(Tone::Accent, &format!("{key}{gap}  ")), Span::clean(Tone::Text, text)];
         PaletteItem::new(left, Vec::new(), Span::default(), leads).under(group).called("", group).about(text)
     };
+    let layer = model.layers.0.iter().rev().find(|layer| layer.key_context() == over);
     let action = |group: &'static str, action: Action| {
         let row = action.row();
-        let layer = model.layers.0.iter().rev().find(|layer| layer.key_context() == over);
         let word = layer.filter(|_| group == over.name()).and_then(|layer| layer.screen().word(action));
         let item = item(
             group,

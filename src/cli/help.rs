@@ -99,17 +99,14 @@ pub(super) fn options(columns: usize) -> String {
     format!("Options of the browser and of all commands:\n{options}\n\nExit codes:{codes}\n")
 }
 
-/// Options before a command that have a value.
-const WITH_VALUE: [&str; 8] = ["--dir", "--config", "--log", "--color", "--theme", "--print", "--at", "--entry"];
-
 /// Replaces the name of a former command in the arguments of the program.
 pub(super) fn with_current_name(given: Vec<OsString>) -> Vec<OsString> {
     let mut at = 1;
     while let Some(word) = given.get(at).and_then(|word| word.to_str()).filter(|word| word.starts_with("--")) {
-        at += if WITH_VALUE.contains(&word) { 2 } else { 1 };
         if word == "--" {
             return given;
         }
+        at += if has_value(word) { 2 } else { 1 };
     }
     let rest = given.get(at..).unwrap_or_default();
     let is_named =
@@ -118,6 +115,13 @@ pub(super) fn with_current_name(given: Vec<OsString>) -> Vec<OsString> {
     let rest = rest[former.len()..].iter().cloned();
     let rest: Vec<OsString> = if former == &["tag"] { rest.map(as_tag_option).collect() } else { rest.collect() };
     given[..at].iter().cloned().chain(current.iter().map(OsString::from)).chain(rest).collect()
+}
+
+/// Returns `true` for an option before a command whose value is the next word.
+fn has_value(option: &str) -> bool {
+    let pitree = Cli::command();
+    let mut options = pitree.get_arguments().filter(|arg| arg.get_action().takes_values());
+    options.any(|arg| arg.get_long().is_some() && arg.get_long() == option.strip_prefix("--"))
 }
 
 /// Replaces `+release` by `--tag=release`, and `-draft` by `--untag=draft`.

@@ -38,6 +38,20 @@ impl Default for RedactConfig {
     }
 }
 
+impl RedactConfig {
+    /// Returns the built-in rules with those of the user and for the given values; `None` if there are only the built-in
+    /// ones.
+    ///
+    /// # Errors
+    /// A regular expression is invalid.
+    pub(crate) fn own_rules(&self, values: Vec<String>) -> Result<Option<Rules>, String> {
+        if values.is_empty() && self.rules.is_empty() && self.allow.is_empty() {
+            return Ok(None);
+        }
+        Rules::with(CustomRules { rules: self.rules.clone(), allow: self.allow.clone(), values }).map(Some)
+    }
+}
+
 /// Hides likely secrets in the cells of lists, with the built-in rules and those of the user. The rules are compiled for
 /// the first cell.
 #[derive(Clone, Debug, Default)]
@@ -46,9 +60,7 @@ pub struct SecretCells(Arc<OnceLock<Option<Rules>>>);
 impl SecretCells {
     /// Replaces the likely secrets of a text.
     pub fn hide<'a>(&self, text: &'a str, config: &RedactConfig) -> Cow<'a, str> {
-        let is_custom = !config.rules.is_empty() || !config.allow.is_empty();
-        let custom = || CustomRules { rules: config.rules.clone(), allow: config.allow.clone(), values: Vec::new() };
-        let own = self.0.get_or_init(|| if is_custom { Rules::with(custom()).ok() } else { None });
+        let own = self.0.get_or_init(|| config.own_rules(Vec::new()).ok().flatten());
         let found = own.as_ref().unwrap_or_else(|| Rules::built_in()).find(text);
         let mut hidden = Cow::Borrowed(text);
         found.into_iter().rev().for_each(|secret| hidden.to_mut().replace_range(secret.range, "[redacted]"));

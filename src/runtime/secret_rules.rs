@@ -14,7 +14,7 @@ use crate::catalog::secrets::SecretCache;
 use crate::config::{RedactConfig, ValueSource};
 use crate::disk::program;
 use crate::search::known_secrets::KnownSecrets;
-use crate::secrets::{CustomRules, Rules};
+use crate::secrets::Rules;
 
 /// Finds secrets, and keeps what it found and the rules.
 #[derive(Debug, Default)]
@@ -107,10 +107,6 @@ impl ChosenRules {
     }
 
     fn with(config: &RedactConfig, values: Vec<String>) -> Result<Self> {
-        if values.is_empty() && config.rules.is_empty() && config.allow.is_empty() {
-            return Ok(Self(None));
-        }
-        let rules = CustomRules { rules: config.rules.clone(), allow: config.allow.clone(), values };
-        Rules::with(rules).map(|rules| Self(Some(rules))).map_err(anyhow::Error::msg)
+        config.own_rules(values).map(Self).map_err(anyhow::Error::msg)
     }
 }

@@ -253,8 +253,8 @@ fn at_other_entry(
     ways
 }
 
-/// Returns the ways to resume at the leaf. pi makes the fork if the working directory is missing, because it writes the
-/// new one to the fork, or if the tree was not read.
+/// Returns the ways to resume at the leaf. pi makes the fork if the tree was not read, or if the working directory is
+/// missing: it writes the new one to the fork.
 fn at_leaf(model: &Model, target: &ResumeTarget, session: &Digest) -> Vec<Way> {
     let leaf = ResumePlan::at(session);
     let mut ways = vec![Way::here("pi opens the session at its leaf", leaf.clone())];

@@ -34,10 +34,11 @@ impl MenuView {
         let height = (self.rows.len() as u16 + 2).min(rows.saturating_sub(2));
         Rect::new(columns - width, rows.saturating_sub(1 + height), width, height)
     }
+}
 
-    fn choose(&self, at: usize) -> LayerResult {
-        self.rows.get(at).map_or(LayerResult::Close, |&(_, action)| LayerResult::Choose(ChoiceAction::Act(action)))
-    }
+/// Runs the action of a row; closes the menu if there is none.
+fn choose(row: Option<&(Key, Action)>) -> LayerResult {
+    row.map_or(LayerResult::Close, |&(_, action)| LayerResult::Choose(ChoiceAction::Act(action)))
 }
 
 impl Screen for MenuView {
@@ -49,11 +50,11 @@ impl Screen for MenuView {
 
     fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
         let pressed = Key { menu: Some(self.menu), ..key };
-        if let Some(&(_, action)) = self.rows.iter().chain(&self.others).find(|(key, _)| *key == pressed) {
-            return LayerResult::Choose(ChoiceAction::Act(action));
+        if let Some(chosen) = self.rows.iter().chain(&self.others).find(|(key, _)| *key == pressed) {
+            return choose(Some(chosen));
         }
         match action {
-            Some(Action::Accept) => self.choose(self.cursor.at),
+            Some(Action::Accept) => choose(self.rows.get(self.cursor.at)),
             Some(action) if self.list(terminal).is_some_and(|list| list.go(action)) => LayerResult::Stay,
             _ => LayerResult::Close,
         }
@@ -61,7 +62,7 @@ impl Screen for MenuView {
 
     fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult {
         let row = self.list(terminal).and_then(|list| list.row_at(position));
-        row.map_or(LayerResult::Close, |row| self.choose(row))
+        choose(row.and_then(|row| self.rows.get(row)))
     }
 
     fn hints(&self) -> &'static [Action] {

@@ -19,7 +19,7 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean_text, spans_text};
 use crate::changes::Request;
 use crate::config::{Filter, Sort};
-use crate::keymap::{Action, Group, Key, KeyContext, Menu};
+use crate::keymap::{Action, Group, Key, KeyContext};
 
 /// Maximum number of recent actions in the command palette.
 const MAX_RECENT: usize = 5;
@@ -44,9 +44,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::NextHit | Action::PreviousHit => search::next_hit(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
         Action::Palette => open_palette(model, PaletteKind::Actions),
-        Action::MenuSelection => open_menu(model, Menu::Selection),
-        Action::MenuGoTo => open_menu(model, Menu::GoTo),
-        Action::MenuView => open_menu(model, Menu::View),
+        Action::MenuSelection | Action::MenuGoTo | Action::MenuView => open_menu(model, action),
         Action::Labels => open_palette(model, PaletteKind::Labels),
         Action::Projects => open_palette(model, PaletteKind::Projects),
         Action::Files => files::open(model),

@@ -16,7 +16,7 @@ use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, PendingTask};
 use crate::app::palettes;
 use crate::changes::Request;
-use crate::keymap::{Action, Key, KeyContext, Menu};
+use crate::keymap::{Action, Key, KeyContext};
 
 /// Rows that a turn of the wheel scrolls.
 pub(crate) const WHEEL: isize = 3;
@@ -202,9 +202,7 @@ fn act_in_layer(model: &mut Model, action: Action) {
         (Action::Quit, _) => model.effects.push(Effect::Quit),
         (Action::Suspend, _) => model.effects.push(Effect::Suspend),
         (Action::Help, _) => open_help(model),
-        (Action::MenuSelection, _) => open_menu(model, Menu::Selection),
-        (Action::MenuGoTo, _) => open_menu(model, Menu::GoTo),
-        (Action::MenuView, _) => open_menu(model, Menu::View),
+        (Action::MenuSelection | Action::MenuGoTo | Action::MenuView, _) => open_menu(model, action),
         (_, Some(KeyContext::Compare)) => comparison_and_context::act(model, action),
         (_, Some(KeyContext::Context)) => comparison_and_context::act_on_context(model, action),
         (_, Some(KeyContext::Stats)) => stats::act(model, action),

@@ -35,8 +35,13 @@ pub(super) fn open_help(model: &mut Model) {
     model.layers.push(palettes::help(model, over));
 }
 
-/// Opens a menu with the actions that apply.
-pub(super) fn open_menu(model: &mut Model, menu: Menu) {
+/// Opens the menu of an action with the actions that apply.
+pub(super) fn open_menu(model: &mut Model, opened_by: Action) {
+    let menu = match opened_by {
+        Action::MenuGoTo => Menu::GoTo,
+        Action::MenuView => Menu::View,
+        _ => Menu::Selection,
+    };
     let place = model.key_context();
     let in_layer = !model.layers.0.is_empty();
     let applies = |action: Action| {

@@ -45,8 +45,8 @@ pub(crate) fn after_all(text: &str) -> Option<&str> {
     text.strip_prefix(ALL).filter(|rest| !rest.starts_with(':'))
 }
 
-/// Returns the name before a colon if it is that of a qualifier, and not the start of a URL (`file://`) or a name in code
-/// (`model::User`). Any other word with a colon is text, such as `localhost:3000`.
+/// Returns the name before a colon if it is that of a qualifier. Any other word with a colon is text, such as
+/// `localhost:3000`, and so are URLs (`file://`) and names in code (`model::User`).
 fn qualifier_name(text: &str) -> Option<&str> {
     let (name, value) = text.split_once(':')?;
     let is_value = !value.starts_with(':') && !value.starts_with("//");

@@ -206,8 +206,9 @@ impl SessionsPane {
         }
         let mut last = None;
         let row = |key| {
-            let period = self.period(catalog, key).filter(|period| last.as_ref() != Some(period));
-            last = period.clone().or(last.take());
+            let now = self.period(catalog, key);
+            let period = if now == last { None } else { now.clone() };
+            last = now;
             SessionRow::Session { key, prefix: String::new(), below: 0, is_tall: false, period }
         };
         self.rows = shown.into_iter().map(row).collect();
