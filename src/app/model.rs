@@ -440,18 +440,18 @@ impl Model {
 
     /// Returns the start of a session's title for a question.
     pub fn short_title(&self, key: SessionKey) -> String {
-        self.short(&title(&self.catalog[key]))
+        self.short(&title(&self.catalog[key], &self.settings))
     }
 
     /// Returns a session's title: `known` if given, else the title in the list, else the file name.
     pub(crate) fn title_of(&self, path: &Path, known: Option<&str>) -> String {
-        let listed = || Some(title(self.catalog.get(self.catalog.key_of(path)?)?));
+        let listed = || Some(title(self.catalog.get(self.catalog.key_of(path)?)?, &self.settings));
         known.map(str::to_owned).or_else(listed).unwrap_or_else(|| file_name(path))
     }
 
-    /// Returns the start of a text from a file, cleaned, for a question.
+    /// Returns the start of a text from a file, cleaned and without likely secrets, for a question.
     pub fn short(&self, text: &str) -> String {
-        self.settings.glyphs.cut(&clean(utf16_prefix(text, 200)), SHORT).into_owned()
+        self.settings.glyphs.cut(&self.settings.cell(&clean(utf16_prefix(text, 200))), SHORT).into_owned()
     }
 
     /// Returns the session that an action applies to: in the tree, that of the selected row; else the selected session.

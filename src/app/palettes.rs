@@ -282,7 +282,7 @@ fn when(model: &Model, time: Option<i64>) -> Span {
 fn title_of_item<T>(model: &Model, listed: &ListedItem<SessionKey, T>) -> Vec<Span> {
     let forks = cost_sharing::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
-    let title = title(&model.catalog[listed.session]);
+    let title = title(&model.catalog[listed.session], &model.settings);
     let title = model.settings.glyphs.cut(&title, room).into_owned();
     let gap = " ".repeat(room - width(&title));
     vec![Span::dim(title), Span::new(Tone::Fork, forks), Span::dim(gap)]
@@ -324,7 +324,7 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     };
     let tone = if is_shown || number.is_some() { Tone::Text } else { Tone::Dim };
     let indent = if is_of_family { "  ".repeat(depth) } else { String::new() };
-    let left = vec![sign, Span::new(tone, format!(" {indent}{}", title(&catalog[key])))];
+    let left = vec![sign, Span::new(tone, format!(" {indent}{}", title(&catalog[key], &model.settings)))];
     let is_open = tree.session == Some(key);
     let mut facts = Vec::new();
     facts.extend(is_open.then(|| "open".into()));

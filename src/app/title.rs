@@ -1,5 +1,6 @@
-//! Titles of sessions in lists, pane titles and questions.
+//! Titles of sessions in lists, pane titles and questions. They show no likely secrets.
 
+use crate::app::settings::Settings;
 use crate::base::javascript::utf16_prefix;
 use crate::base::text::clean;
 use crate::render::markdown;
@@ -9,25 +10,28 @@ use crate::session::digest::Digest;
 const LONGEST: usize = 300;
 
 /// Returns the start of a session's title, cleaned: its name unchanged, or a message without Markdown symbols.
-pub fn title(session: &Digest) -> String {
-    if session.name.is_some() { plain_title(session) } else { title_of_message(session.title()) }
+pub fn title(session: &Digest, settings: &Settings) -> String {
+    match session.name {
+        Some(_) => settings.cell(&plain_title(session)),
+        None => title_of_message(session.title(), settings),
+    }
 }
 
 /// Returns the first words of a named session, cleaned and without Markdown. For a fork these are its own words,
 /// because it inherits name and messages from its parent.
-pub(crate) fn words_after_name(session: &Digest) -> Option<String> {
+pub(crate) fn words_after_name(session: &Digest, settings: &Settings) -> Option<String> {
     session.name.as_ref()?;
     let own = session.own_message.as_deref();
     let message = if session.header.is_fork() { own } else { session.typed_message() };
-    message.map(|message| title_of_message(message.trim())).filter(|words| !words.is_empty())
+    message.map(|message| title_of_message(message.trim(), settings)).filter(|words| !words.is_empty())
 }
 
 /// Returns the start of a message as a title, cleaned and without Markdown symbols.
-pub(crate) fn title_of_message(text: &str) -> String {
-    markdown::strip(&start(text)).into_owned()
+pub(crate) fn title_of_message(text: &str, settings: &Settings) -> String {
+    settings.cell(&markdown::strip(&start(text)))
 }
 
-/// Returns the start of a session's title, cleaned, in the form that is searched.
+/// Returns the start of a session's title, cleaned, in the form that is searched, with its secrets.
 pub fn plain_title(session: &Digest) -> String {
     start(session.title())
 }

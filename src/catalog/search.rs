@@ -13,6 +13,7 @@ use crate::catalog::grep::{self, HitOrder};
 use crate::catalog::search_cache::{self, CachedFile, SearchCache, TextState};
 pub use crate::catalog::searched_session::SearchedSession;
 use crate::disk::parallel::{self, threads};
+use crate::search::byte_search::whole_words;
 use crate::search::candidate::MatchField;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
@@ -438,14 +439,15 @@ fn snippet(
     let (entry, text) = passages.around(place.at.start)?;
     let start = folded.floor_char_boundary(place.at.start.saturating_sub(EXCERPT.0)).max(text.start);
     // A phrase can continue in the next text.
-    let end = (place.at.end + EXCERPT.1).min(text.end.max(place.at.end));
+    let end = folded.ceil_char_boundary((place.at.end + EXCERPT.1).min(text.end.max(place.at.end)));
+    let shown = whole_words(folded, start..end, place.at.clone());
     let of = match place.field {
         MatchField::Summary => TextField::Summary,
         _ if cache.facts(session).prompts.binary_search(&entry).is_ok() => TextField::User,
         _ => TextField::Assistant,
     };
-    let excerpt = passages.original_text(start..folded.ceil_char_boundary(end));
-    Some(HitQuote { field: Some(of), text: excerpt, is_cut: start > text.start })
+    let is_cut = shown.start > text.start;
+    Some(HitQuote { field: Some(of), text: passages.original_text(shown), is_cut })
 }
 
 #[cfg(test)]

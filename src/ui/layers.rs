@@ -140,7 +140,7 @@ fn draw_comparison(compare: &CompareView, model: &Model, painter: &Painter<'_>) 
 /// Draws the common part, a line for each branch, and a separator.
 fn head(compare: &CompareView, model: &Model, painter: &Painter<'_>, columns: usize) -> [Vec<Span>; 4] {
     let glyphs = painter.glyphs();
-    let row = |tree, at, room: usize| row_text::entry(tree, at, &model.settings.home, room, glyphs);
+    let row = |tree, at, room: usize| row_text::entry(tree, at, &model.settings, room);
     let compared = compare.compared.as_deref();
     let mut common = vec![Span::new(Tone::Heading, " Compare")];
     if let Some(compared) = compared {
@@ -267,7 +267,10 @@ fn draw_context(view: &ContextView, painter: &Painter<'_>) {
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
             let all = listing.all_tokens();
             let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
-            list(painter, &rows, |at, _| listing_row(&view.rows[at], all));
+            list(painter, &rows, |at, _| {
+                let row = &view.rows[at];
+                listing_row(row, &painter.model.settings.cell(&row.text), all)
+            });
             if view.rows.is_empty() {
                 let text = " empty conversation; pi adds its own system prompt";
                 painter.put(Rect { height: 1.min(area.height), ..area }, &[Span::dim(text)]);
@@ -316,19 +319,22 @@ fn part(of: u64, all: u64) -> String {
     }
 }
 
-fn listing_row(row: &ListingRow, all: u64) -> Vec<Span> {
+fn listing_row(row: &ListingRow, text: &str, all: u64) -> Vec<Span> {
     let (name, number, share) = SHARE_COLUMNS;
     let tokens = row.tokens.map_or(String::new(), |tokens| thousands(tokens as usize));
     let taken = row.tokens.filter(|_| row.why.is_none()).map_or(String::new(), |tokens| part(tokens, all));
     let head = format!(" {} {:name$}{tokens:>number$}{taken:>share$}  ", row.share.letter(), row.share.name());
     match row.why {
-        None => vec![Span::new(share_tone(row.share), head), Span::text(&*row.text)],
+        None => vec![Span::new(share_tone(row.share), head), Span::text(text)],
         Some(why) => {
-            let text = if row.text.is_empty() { String::new() } else { format!(": {}", row.text) };
+            let text = if text.is_empty() { String::new() } else { format!(": {text}") };
             vec![Span::dim(format!("{head}{}{text}", why.text()))]
         }
     }
 }
+
+/// The number of files whose names decide on the columns: there may be 100,000.
+const MEASURED: usize = 500;
 
 /// Columns from which on a state has its date instead of its age.
 const DATED: usize = 72;
@@ -358,7 +364,7 @@ fn draw_files(view: &FilesView, painter: &Painter<'_>) {
         return plain_rows(painter, inside, lines);
     }
     let rows = ListView { area: body, cursor: view.cursor, len: view.rows.len(), focused: true };
-    let longest = view.files.iter().map(|file| width(&file.shown)).max().unwrap_or_default();
+    let longest = view.files.iter().take(MEASURED).map(|file| width(&file.shown)).max().unwrap_or_default();
     list(painter, &rows, |at, columns| match view.rows[at] {
         FilesRow::File(file) => file_row(view, file, (columns, longest), painter),
         FilesRow::State(..) => {
@@ -446,7 +452,8 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, painter: &Paint
         Span::new(tone, padded(state.exactness.words(), exact)),
     ];
     if columns >= DATED {
-        left.push(Span::text(format!("{}  {}", right_aligned(&lines, changed), &*state.prompt)));
+        let prompt = painter.model.settings.cell(&state.prompt);
+        left.push(Span::text(format!("{}  {prompt}", right_aligned(&lines, changed))));
     } else {
         // The branch is more important than the prompt.
         left.push(Span::text(format!(" {lines}")));
@@ -455,7 +462,8 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, painter: &Paint
     if view.scope != SessionScope::Session(state.entry.session)
         && let Some(session) = painter.model.catalog.get(state.entry.session)
     {
-        right.push(Span::dim(format!("  {}", painter.glyphs().cut(&title(session), SESSION_TITLE))));
+        let title = title(session, &painter.model.settings);
+        right.push(Span::dim(format!("  {}", painter.glyphs().cut(&title, SESSION_TITLE))));
     }
     if state.is_abandoned {
         right.push(Span::dim(" abandoned"));

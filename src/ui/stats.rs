@@ -289,9 +289,12 @@ impl<'a> MeasuredTable<'a> {
     }
 }
 
+/// The number of rows whose names decide on the columns; a table may have 100,000 rows.
+const MEASURED: usize = 500;
+
 /// Returns the columns of the longest name.
 fn longest(table: &MeasuredTable<'_>) -> usize {
-    (0..table.len).map(|at| width(&(table.row)(at).0)).max().unwrap_or_default()
+    (0..table.len.min(MEASURED)).map(|at| width(&(table.row)(at).0)).max().unwrap_or_default()
 }
 
 fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, painter: &Painter<'_>) {
@@ -319,6 +322,7 @@ fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, p
     let rows = ListView { area: layout.list, cursor, len: table.len, focused: true };
     list(painter, &rows, |at, _| {
         let (name, value, numbers) = (table.row)(at);
+        let name = painter.model.settings.cell(&name);
         let name = if table.is_path { glyphs.cut_path(&name, room) } else { glyphs.cut(&name, room) };
         let bar = bar_of(value, table.most, bar_room, painter);
         let gap = " ".repeat(room.saturating_sub(width(&name)) + 1);

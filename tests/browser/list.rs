@@ -137,6 +137,29 @@ fn cells_show_no_secrets() {
 }
 
 #[test]
+fn hits_show_no_part_of_a_secret() {
+    let dir = tempfile::tempdir().unwrap();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    // Behind the word, before it, and at the end of the excerpt.
+    let gap = "and so on ".repeat(9);
+    for (at, text) in
+        [format!("plover {token}"), format!("{token} plover"), format!("plover {gap}{token}")].iter().enumerate()
+    {
+        let session =
+            Session::new(&format!("s{at}")).user(&format!("u{at}"), "hello").assistant(&format!("a{at}"), text);
+        std::fs::write(dir.path().join(format!("s{at}.jsonl")), session.text()).unwrap();
+    }
+    for scope in ["", "ctrl+x"] {
+        let mut browser = Browser::on(&[dir.path()], 200, 60);
+        browser.press("/").type_text("plover").press(scope);
+        let hits = rows(&browser, "asst");
+        assert_eq!(hits.len(), 3, "{hits:#?}");
+        assert!(hits.iter().any(|row| row.contains("[redacted]")), "{hits:#?}");
+        assert!(hits.iter().all(|row| !row.contains("ghp_") && !row.contains("a1B2")), "{hits:#?}");
+    }
+}
+
+#[test]
 fn forks_with_the_name_of_their_parent_show_their_own_words() {
     let dir = family("Refactor the auth module into a package");
     for (columns, rows) in [(80, 24), (100, 30), (120, 40), (200, 60)] {

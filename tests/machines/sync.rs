@@ -131,6 +131,9 @@ fn a_limit_leaves_out_the_oldest_sessions() {
 
 #[test]
 fn machines_that_fail_are_explained() {
+    if !has_rsync() {
+        return;
+    }
     let remote = Remote::unknown();
     let add = |words: &[&str]| remote.run(&[&["machine", "add", "x"], words].concat());
     let failed = add(&["ssh:no-such-host.invalid"]);

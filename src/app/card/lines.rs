@@ -69,7 +69,7 @@ pub(super) fn space(model: &Model, key: SessionKey, columns: usize) -> Vec<DocLi
 /// Returns a line for a session of the family: its name, and for a fork its first own words.
 pub(super) fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
     let mut line = fact(name, &model.short_title(key));
-    let words = words_after_name(&model.catalog[key]).filter(|_| model.catalog[key].header.is_fork());
+    let words = words_after_name(&model.catalog[key], &model.settings).filter(|_| model.catalog[key].header.is_fork());
     line.spans.extend(words.map(|words| Span::dim(format!("  {}", model.short(&words)))));
     line
 }

@@ -108,7 +108,7 @@ impl Card<'_> {
         spans.push(Span::dim(format!(" {} {}", setting.glyphs.dot, dollars(run.activity.cost))));
         self.lines.extend([DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()]);
         let call = |&at: &EntryIndex| {
-            let spans = row_text::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
+            let spans = row_text::entry(tree, at, setting, usize::MAX);
             DocLine { spans, indent: 4, ..DocLine::default() }
         };
         self.lines.extend(run.entries.iter().take(MAX_CALLS).map(call));
@@ -138,7 +138,7 @@ impl Card<'_> {
         let (model, room) = (self.model, self.room);
         let digest = &model.catalog[key];
         let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
-        let title = title(digest);
+        let title = title(digest, &self.model.settings);
         self.lines.push(DocLine::new(tone, &model.settings.glyphs.cut(&title, room.width.into())));
         self.lines.extend(session_text::note_lines(model.catalog.marks().note(&digest.header.marks_key())));
         self.last_messages(key);

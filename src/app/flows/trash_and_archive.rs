@@ -314,5 +314,5 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// Returns the title: the first message, which its forks inherited.
 pub fn missing_title(model: &Model, parent: &MissingParent) -> String {
     let first = parent.forks.first().and_then(|&fork| model.catalog.get(fork)?.typed_message().map(str::to_owned));
-    title_of_message(first.as_deref().unwrap_or("(no messages)").trim())
+    title_of_message(first.as_deref().unwrap_or("(no messages)").trim(), &model.settings)
 }

@@ -5,13 +5,12 @@
 use crate::app::model::Model;
 use crate::app::panes::sessions::Project;
 use crate::app::search::Search;
-use crate::app::settings::Settings;
 use crate::app::title::{title, title_of_message, words_after_name};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width};
+use crate::catalog::SessionKey;
 use crate::catalog::search::SessionHit;
 use crate::catalog::suggestions::{NearestQuery, QueryDifference};
-use crate::catalog::{Catalog, SessionKey};
 use crate::keymap::{Action, KeyContext};
 use crate::render::markdown::strip;
 use crate::search::matching::Tier;
@@ -37,24 +36,19 @@ pub(super) struct SessionName {
 impl SessionName {
     /// Returns the name of a session. `is_twin` is `true` if another visible session has the same title: then the last
     /// prompt follows it, or the first own one of a fork.
-    pub(super) fn of(catalog: &Catalog, key: SessionKey, is_twin: bool) -> Self {
+    pub(super) fn of(model: &Model, key: SessionKey, is_twin: bool) -> Self {
+        let (catalog, settings) = (&model.catalog, &*model.settings);
         let session = &catalog[key];
         let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
-        let title = title(session);
-        let first = words_after_name(session);
+        let title = title(session, settings);
+        let first = words_after_name(session, settings);
         let last = || {
             let last = session.details().last_prompt.as_ref()?.text().0;
-            Some(title_of_message(&last)).filter(|last| *last != title && !last.is_empty())
+            Some(title_of_message(&last, settings)).filter(|last| *last != title && !last.is_empty())
         };
         let words = if is_twin && !session.header.is_fork() { last().or(first) } else { first };
         let is_copy = session.header.is_fork() && parent.is_none_or(|parent| parent.name == session.name);
         Self { title, words, is_repeated: is_twin || is_copy }
-    }
-
-    /// Hides likely secrets.
-    pub(super) fn redacted(self, settings: &Settings) -> Self {
-        let Self { title, words, is_repeated } = self;
-        Self { title: settings.cell(&title), words: words.map(|words| settings.cell(&words)), is_repeated }
     }
 
     /// A title without words after it.
@@ -243,7 +237,7 @@ pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &G
     };
     let before = vec![Span::new(Tone::Active, path), of];
     let left = room.saturating_sub(spans_width(&before));
-    let source = clean(&quote.text);
+    let source = model.settings.cell(&clean(&quote.text));
     let mut text = with_matches(model, &strip(&source), Tone::Dim, true);
     let is_hit = |span: &&Span| span.tone == Tone::Match;
     if !text.iter().any(|span| is_hit(&span)) {

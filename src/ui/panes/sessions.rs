@@ -157,7 +157,7 @@ fn twins(model: &Model, height: usize) -> HashMap<String, usize> {
     let mut titles = HashMap::new();
     let seen = pane.cursor.seen(pane.rows.len(), height, |at| pane.rows[at].lines());
     for key in seen.filter_map(|at| pane.rows[at].session()) {
-        *titles.entry(session_title(&model.catalog[key])).or_insert(0) += 1;
+        *titles.entry(session_title(&model.catalog[key], &model.settings)).or_insert(0) += 1;
     }
     titles.retain(|_, sessions| *sessions > 1);
     titles
@@ -191,7 +191,7 @@ fn row(
         SessionRow::MissingParent(key, forks) => vec![missing_parent_row(painter, at, (*key, *forks), columns.all)],
         SessionRow::Session { key, prefix, below, period, .. } => {
             let view = SessionRowView { model, painter, at, key: *key, columns, prefix, below: *below };
-            let is_twin = twins.contains_key(&session_title(&model.catalog[*key]));
+            let is_twin = twins.contains_key(&session_title(&model.catalog[*key], &model.settings));
             let hit = model.sessions.found(*key).and_then(|found| view.hit(found));
             period.iter().map(|_| Vec::new()).chain([view.plain(is_twin)]).chain(hit).collect()
         }
@@ -267,10 +267,10 @@ impl SessionRowView<'_, '_> {
         let Self { model, key, columns, painter, .. } = self;
         let glyphs = painter.glyphs();
         let name = match model.sessions.found(key) {
-            Some(_) => SessionName::plain(plain_title(&model.catalog[key])), // in which it was looked for
-            None => SessionName::of(&model.catalog, key, is_twin),
+            // It was searched in this form.
+            Some(_) => SessionName::plain(model.settings.cell(&plain_title(&model.catalog[key]))),
+            None => SessionName::of(model, key, is_twin),
         };
-        let name = name.redacted(&model.settings);
         let least = name.wanted().min(Columns::TITLE);
         let mut left = self.symbols(least);
         // The title keeps its columns; other facts share those that it does not need.

@@ -30,7 +30,7 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
     let name = pane
         .session
         .map(|key| &model.catalog[key])
-        .map_or("Tree".into(), |session| model.settings.cell(&title::title(session)));
+        .map_or("Tree".into(), |session| title::title(session, &model.settings));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
@@ -111,7 +111,7 @@ fn draw_legend(family: &FamilyTree, body: Rect, painter: &Painter<'_>) {
     let room = (usize::from(body.width) / family.request.members.len().max(1)).max(ROOM);
     let (mut spans, mut before) = (Vec::new(), String::new());
     for (key, session) in &family.request.members {
-        let title = title::title(session);
+        let title = title::title(session, &painter.model.settings);
         let shown = if title == before { &painter.glyphs().ellipsis } else { title.as_str() };
         let shown = painter.glyphs().cut(shown, room.saturating_sub(4));
         spans.extend([Span::text(" "), letter(family.number_of(*key).unwrap_or_default())]);
@@ -274,8 +274,7 @@ impl TreeRowView<'_, '_> {
         facts.extend(self.others(entry));
         let right = self.fitting(facts);
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
-        let mut text = row_text::entry(tree, entry, &model.settings.home, room, painter.glyphs());
-        text.iter_mut().for_each(|span| span.text = model.settings.cell(&span.text));
+        let text = row_text::entry(tree, entry, &model.settings, room);
         match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
             Some(words) => left.extend(highlight(&text, &words.marks(&spans_text(&text)))),
             None => left.extend(text),
@@ -332,8 +331,7 @@ impl TreeRowView<'_, '_> {
             false => String::new(),
         };
         let room = self.room.saturating_sub(spans_width(&right) + width(&sign) + width("x \"\" "));
-        let (title, words) =
-            SessionName::of(&model.catalog, fork.key, false).redacted(&model.settings).cut(room, glyphs);
+        let (title, words) = SessionName::of(model, fork.key, false).cut(room, glyphs);
         let title = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
         ([Span::accent(sign), title].into_iter().chain(words).collect(), right)
     }
@@ -358,7 +356,8 @@ impl TreeRowView<'_, '_> {
         let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked from \"\" here") + 2);
         let from = match parent {
             Some(parent) => {
-                format!("forked from \"{}\" here", glyphs.cut(&title::title(&model.catalog[parent]), room))
+                let title = title::title(&model.catalog[parent], &model.settings);
+                format!("forked from \"{}\" here", glyphs.cut(&title, room))
             }
             None => "forked here from a missing session".into(),
         };

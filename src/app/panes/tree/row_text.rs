@@ -1,7 +1,10 @@
 //! Text of an entry's row. In the browser: words first, Markdown syntax removed, paths relative to the session's working
 //! directory. `pitree tree` prints rows as pi does. Also the facts about runs, turns and folds.
 
+use std::borrow::Cow;
+
 use crate::app::panes::tree::summaries::Activity;
+use crate::app::settings::Settings;
 use crate::base::numbers::{count, duration, nonzero_dollars};
 use crate::base::paths::relative_to;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
@@ -15,9 +18,10 @@ use crate::session::tree::{EntryIndex, SubtreeStats, Tree};
 /// The minimum width of a shortened path.
 const PATH: usize = 12;
 
-/// Returns the row of an entry for about `room` columns. Paths are shortened in the middle.
-pub fn entry(tree: &Tree, at: EntryIndex, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
+/// Returns the row of an entry for about `room` columns, without likely secrets. Paths are shortened in the middle.
+pub fn entry(tree: &Tree, at: EntryIndex, settings: &Settings, room: usize) -> Vec<Span> {
     let (node, cwd) = (&tree.nodes[at as usize], &tree.header.cwd);
+    let Settings { home, glyphs, .. } = settings;
     let mut spans = marks(tree, at, glyphs);
     // No message text reports the failure.
     match node.outcome {
@@ -28,7 +32,7 @@ pub fn entry(tree: &Tree, at: EntryIndex, home: &str, room: usize, glyphs: &Glyp
         _ => {}
     }
     let room = room.saturating_sub(spans_width(&spans));
-    let text = match (node.kind, &node.called) {
+    let text: Cow<'_, str> = match (node.kind, &node.called) {
         (EntryKind::User, _) => markdown::strip(node.words()),
         (EntryKind::Assistant | EntryKind::BranchSummary, _) => markdown::strip(&node.text),
         (EntryKind::Bash, _) => without_cd(&node.text, cwd).into(),
@@ -36,7 +40,7 @@ pub fn entry(tree: &Tree, at: EntryIndex, home: &str, room: usize, glyphs: &Glyp
         _ => (&*node.text).into(),
     };
     let ([word, _], tone) = kind(node.kind);
-    spans.extend([Span::new(tone, word), Span::new(content_tone(node, tone), text)]);
+    spans.extend([Span::new(tone, word), Span::new(content_tone(node, tone), settings.cell(&text))]);
     spans
 }
 
