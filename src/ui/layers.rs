@@ -363,6 +363,7 @@ fn draw_files(view: &FilesView, painter: &Painter<'_>) {
         let inside = Rect { x: 1, width: body.width.saturating_sub(2), ..body };
         return plain_rows(painter, inside, lines);
     }
+    draw_preview(view, FilesView::preview_area((all.width, all.height)), painter);
     let rows = ListView { area: body, cursor: view.cursor, len: view.rows.len(), focused: true };
     let longest = view.files.iter().take(MEASURED).map(|file| width(&file.shown)).max().unwrap_or_default();
     list(painter, &rows, |at, columns| match view.rows[at] {
@@ -381,6 +382,18 @@ fn draw_files(view: &FilesView, painter: &Painter<'_>) {
             vec![Span::text("    "), Span::clean(tone, text)]
         }
     });
+}
+
+/// Draws the content of the selected state beside the list.
+fn draw_preview(view: &FilesView, area: Rect, painter: &Painter<'_>) {
+    match &view.preview {
+        Some(preview) if preview.claim.is_none() => draw_text_rows(preview, area, painter),
+        Some(_) => plain_rows(painter, area, vec![DocLine::dim("replaying the session")]),
+        None => {
+            let text = format!("{}: the states of this file, and its content here", painter.key(Action::Confirm));
+            plain_rows(painter, area, vec![DocLine::dim(&text)]);
+        }
+    }
 }
 
 /// Draws the scope, the number of files and the filter.
@@ -483,8 +496,10 @@ fn draw_file_text(view: &FileTextView, painter: &Painter<'_>) {
     let facts = if view.claim.is_some() { "replaying the session" } else { &view.facts };
     let dot = if facts.is_empty() { String::new() } else { format!(" {} {facts}", painter.glyphs().dot) };
     painter.put(row(1), &[Span::text(&*view.subject), Span::dim(dot)]);
-    for (area, at) in body.rows().zip(view.top..len) {
-        painter.put(area, &view.row(at));
-    }
+    draw_text_rows(view, body, painter);
     scroll_bar(Rect { width: body.width + 1, ..body }, painter, view.top, len);
+}
+
+fn draw_text_rows(view: &FileTextView, body: Rect, painter: &Painter<'_>) {
+    body.rows().zip(view.top..view.wrapped.len()).for_each(|(area, at)| painter.put(area, &view.row(at)));
 }

@@ -111,12 +111,17 @@ pub(crate) enum ShownForm {
 /// The message if no state is selected.
 pub(crate) const NO_STATE: &str = "select a state below a file; unfold the file first";
 
-/// Creates the view of the selected state.
+/// Creates the view of a state of the selected file.
 ///
 /// # Errors
-/// No state is selected.
-pub(crate) fn text(model: &Model, view: &FilesView, form: ShownForm) -> Result<FileTextView, &'static str> {
-    let (state, here) = selected(model, view).ok_or(NO_STATE)?;
+/// There is no state.
+pub(crate) fn text(
+    model: &Model,
+    view: &FilesView,
+    state: Option<&StateRow>,
+    form: ShownForm,
+) -> Result<FileTextView, &'static str> {
+    let (state, here) = state.and_then(|state| Some((state, at(model, view, state)?))).ok_or(NO_STATE)?;
     let file = view.selected_file().ok_or(NO_STATE)?;
     let marked = view.marked_state().filter(|marked| marked.entry != state.entry);
     let marked = marked.and_then(|marked| Some((marked, at(model, view, marked)?)));

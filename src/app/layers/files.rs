@@ -24,6 +24,12 @@ use crate::session::tree::Tree;
 /// Rows above the list.
 const HEAD: u16 = 2;
 
+/// The columns from which on a preview is beside the list.
+const WIDE: u16 = 120;
+
+/// The minimum columns of the list beside it.
+const LIST: u16 = 76;
+
 /// Sessions of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionScope {
@@ -111,6 +117,8 @@ pub struct FilesView {
     pub(crate) shows_newest: Option<String>,
     /// The file to select once it is listed, and `true` to unfold it.
     pub(crate) wanted: Option<(String, bool)>,
+    /// The content beside the list.
+    pub preview: Option<Box<FileTextView>>,
     /// The rows.
     pub rows: Vec<FilesRow>,
     /// The selected row.
@@ -229,6 +237,11 @@ impl FilesView {
         self.state_at(self.cursor.at)
     }
 
+    /// Returns the selected state, or the newest one of an unfolded file.
+    pub(crate) fn shown_state(&self) -> Option<&StateRow> {
+        self.selected_state().or_else(|| self.unfolded.get(&self.selected_file()?.path)?.states.first())
+    }
+
     /// Returns the file of the selected row.
     pub(crate) fn selected_file(&self) -> Option<&ListedFile> {
         let (FilesRow::File(file) | FilesRow::State(file, _) | FilesRow::Note(file)) =
@@ -275,11 +288,24 @@ impl FilesView {
 
     /// Returns the area of the list.
     pub fn body((columns, rows): (u16, u16)) -> Rect {
-        Rect { x: 0, y: HEAD.min(rows), width: columns, height: rows.saturating_sub(HEAD + 1) }
+        let width = if columns < WIDE { columns } else { (columns / 2).max(LIST) };
+        Rect { x: 0, y: HEAD.min(rows), width, height: rows.saturating_sub(HEAD + 1) }
+    }
+
+    /// Returns the area of the preview beside the list, empty in narrow terminals.
+    pub fn preview_area(terminal: TerminalSize) -> Rect {
+        let list = Self::body(terminal);
+        let width = terminal.0.saturating_sub(list.width + 2);
+        Rect { x: list.right() + 1, width, ..list }
     }
 }
 
 impl Screen for FilesView {
+    fn fit(&mut self, terminal: TerminalSize) {
+        self.list(terminal).into_iter().for_each(List::fit);
+        self.preview.iter_mut().for_each(|preview| preview.fit_to(Self::preview_area(terminal)));
+    }
+
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
         Some(List { cursor: &mut self.cursor, len: self.rows.len(), area: Self::body(terminal) })
     }
@@ -406,9 +432,9 @@ impl FileTextView {
     }
 }
 
-impl Screen for FileTextView {
-    fn fit(&mut self, terminal: TerminalSize) {
-        let body = Self::body(terminal);
+impl FileTextView {
+    /// Wraps the lines for an area.
+    fn fit_to(&mut self, body: Rect) {
         let (columns, rows) = (usize::from(body.width).max(1), usize::from(body.height));
         if self.wrapped.width != columns {
             self.wrapped = Wrapped::with_style(columns, self.wrapped.style.clone());
@@ -417,6 +443,12 @@ impl Screen for FileTextView {
         if self.wrapped.complete(&self.lines) {
             self.top = self.top.min(self.wrapped.len().saturating_sub(rows));
         }
+    }
+}
+
+impl Screen for FileTextView {
+    fn fit(&mut self, terminal: TerminalSize) {
+        self.fit_to(Self::body(terminal));
     }
 
     fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {

@@ -36,6 +36,12 @@ impl List<'_> {
         by.is_some()
     }
 
+    /// Scrolls to the selection.
+    pub(super) fn fit(self) {
+        let height = self.height();
+        self.cursor.fit(self.len, height);
+    }
+
     /// Returns the row at a position of the terminal.
     pub(super) fn row_at(&self, (column, row): (u16, u16)) -> Option<usize> {
         let line = self.area.contains((column, row).into()).then(|| usize::from(row - self.area.y))?;
@@ -52,10 +58,7 @@ pub trait Screen {
 
     /// Updates what depends on the size of the terminal, such as the scroll position. Called after each message.
     fn fit(&mut self, terminal: TerminalSize) {
-        if let Some(list) = self.list(terminal) {
-            let height = list.height();
-            list.cursor.fit(list.len, height);
-        }
+        self.list(terminal).into_iter().for_each(List::fit);
     }
 
     /// Handles a key.

@@ -9,6 +9,7 @@ use crate::app::layers::dialogs::FindLine;
 use crate::app::layers::files::{FileTextView, FilesView, ListedFile, SessionScope, UnfoldedFile};
 use crate::app::message::Work;
 use crate::app::model::Model;
+use crate::app::ticket::Claim;
 use crate::app::widgets::LineEdit;
 use crate::base::text::{Tone, without_os_error_codes};
 use crate::catalog::SessionKey;
@@ -120,7 +121,7 @@ fn act_on_state(model: &mut Model, action: Action) {
 
 /// Shows the selected state.
 fn show(model: &mut Model, form: ShownForm) {
-    match model.layers.get::<FilesView>().map(|view| files::text(model, view, form)) {
+    match model.layers.get::<FilesView>().map(|view| files::text(model, view, view.selected_state(), form)) {
         Some(Ok(text)) => show_text(model, text),
         Some(Err(why)) => model.hint(why),
         None => {}
@@ -129,13 +130,18 @@ fn show(model: &mut Model, form: ShownForm) {
 
 /// Shows a text, in place of one that is shown. The lines of that one stay until the new ones are read.
 pub(super) fn show_text(model: &mut Model, mut text: FileTextView) {
-    text.claim = Some(model.ask_or(Work::ReadFile(Box::new(text.request.clone())), |model, _, error| {
-        on_text(model, String::new(), vec![DocLine::new(Tone::Error, &without_os_error_codes(error))]);
-    }));
+    model.layers.update(|view: &mut FilesView| view.preview = None);
+    text.claim = Some(read_text(model, &text));
     if let Some(Layer::FileText(shown)) = model.layers.0.pop_if(|layer| matches!(layer, Layer::FileText(_))) {
         (text.lines, text.wrapped) = (shown.lines, shown.wrapped);
     }
     model.layers.push(text);
+}
+
+fn read_text(model: &mut Model, text: &FileTextView) -> Claim {
+    model.ask_or(Work::ReadFile(Box::new(text.request.clone())), |model, _, error| {
+        on_text(model, String::new(), vec![DocLine::new(Tone::Error, &without_os_error_codes(error))]);
+    })
 }
 
 fn unfold(model: &mut Model) {
@@ -228,9 +234,26 @@ fn show_newest(model: &mut Model) {
     }
 }
 
-/// Takes the text of a file.
+/// Takes the text of a file, for the whole screen or the preview.
 pub(super) fn on_text(model: &mut Model, facts: String, lines: Vec<DocLine>) {
-    model.layers.update(|view: &mut FileTextView| view.on_text(facts, lines));
+    if let Some(view) = model.layers.get_mut::<FileTextView>() {
+        view.on_text(facts, lines);
+    } else if let Some(preview) = model.layers.get_mut().and_then(|view: &mut FilesView| view.preview.as_mut()) {
+        preview.on_text(facts, lines);
+    }
+}
+
+/// Requests the content of the selected state for the preview.
+fn preview(model: &mut Model, view: &mut FilesView) {
+    let (shown, state) = (view.preview.as_ref().and_then(|preview| preview.at.as_ref()), view.shown_state());
+    let is_same = shown.zip(state).is_some_and(|((entry, at), state)| *entry == state.entry && *at.file == *state.file);
+    if is_same || FilesView::preview_area(model.size).is_empty() || model.layers.get::<FileTextView>().is_some() {
+        return;
+    }
+    view.preview = files::text(model, view, state, ShownForm::Content).ok().map(Box::new);
+    if let Some(preview) = &mut view.preview {
+        preview.claim = Some(read_text(model, preview));
+    }
 }
 
 /// Lists the files again after the sessions have changed.
@@ -240,5 +263,6 @@ pub(super) fn sync(model: &mut Model) {
         if view.catalog_version != model.catalog.version() && view.claim.is_none() {
             fill(model, view);
         }
+        preview(model, view);
     });
 }
