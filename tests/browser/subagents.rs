@@ -24,7 +24,9 @@ fn hidden_subagents_are_counted_and_shown_ones_are_nested() {
     fs::write(dir.path().join("--p--/other.jsonl"), other).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     shows(&browser, "2 sessions · 1 project · $2.00 ($1.50 by 3 hidden subagents)");
-    browser.press("home");
+    browser.press("/").type_text("done").press("enter");
+    shows(&browser, "1 session · 3 hidden");
+    browser.press("esc esc home");
     shows(&browser, "cost        $2.00, $1.50 by 3 hidden subagents");
     browser.press("j");
     shows(&browser, "family      $2.00 in 4 sessions, $1.50 by 3 subagents");

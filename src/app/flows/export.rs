@@ -22,9 +22,11 @@ pub(crate) const TITLE: &str = "Export";
 /// The title of the list of secrets.
 pub(crate) const SECRETS: &str = "Likely secrets";
 
-/// The maximum number of lines of the beginning, and of columns of a line: the choices below them stay visible.
-const LINES: usize = 8;
-const COLUMNS: usize = 140;
+/// The maximum number of lines of the beginning.
+const LINES: u16 = 8;
+
+/// The rows and columns of the terminal that the beginning leaves, so that the choices below it stay visible.
+const REST: (u16, u16) = (17, 6);
 
 /// Shows the box for the marked sessions, or else for the branch to the selected entry or to the leaf.
 ///
@@ -143,8 +145,10 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
                 "Rules cannot find every secret, and images are not checked: read the export before you share it.",
             ));
             lines.push(DocLine::default());
-            let start = result.text.lines().take(LINES);
-            let start: Vec<_> = start.map(|line| model.settings.glyphs.cut(line, COLUMNS).into_owned()).collect();
+            let (columns, rows) = model.size;
+            let start = result.text.lines().take(rows.saturating_sub(REST.0).clamp(1, LINES).into());
+            let columns = columns.saturating_sub(REST.1).into();
+            let start: Vec<_> = start.map(|line| model.settings.glyphs.cut(line, columns).into_owned()).collect();
             lines.extend(plain(Tone::Dim, &start.join("\n")));
         }
     }

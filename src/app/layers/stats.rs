@@ -71,7 +71,7 @@ pub struct StatsLayout {
 }
 
 impl StatsLayout {
-    /// Divides the terminal above the footer. `panel_rows` are the numbers of rows of the panels; sizes have no calendar, and
+    /// Divides the terminal above the footer. `panel_rows` are the numbers of rows of the panels, 0 for one that is not shown; sizes have no calendar, and
     /// only the first panel.
     fn new((columns, rows): (u16, u16), panel_rows: [usize; PANELS.len()], is_size: bool) -> Self {
         let all = Rect { x: 1, y: 0, width: columns.saturating_sub(2), height: rows.saturating_sub(1) };
@@ -98,7 +98,7 @@ impl StatsLayout {
             calendar = Some(row(0, CALENDAR_ROWS, side));
             side = row(CALENDAR_ROWS + 1, side.height, side);
         }
-        if rows >= TALL {
+        if rows >= TALL && panel_rows[0] > 0 {
             panels[0] = Some(below(&mut list, PANELS[0].1 as u16 + 2));
         }
         if is_wide {
@@ -107,7 +107,8 @@ impl StatsLayout {
             let beside = usize::from(rows >= TALL)..PANELS.len();
             let shown = usize::from(side.height / PANEL_ROWS).min(beside.len());
             let mut spare = side.height.saturating_sub(shown as u16 * PANEL_ROWS);
-            for (place, needed) in panels[beside.clone()].iter_mut().zip(&needed[beside]).take(shown) {
+            let beside = panels[beside.clone()].iter_mut().zip(&needed[beside]).filter(|(_, needed)| **needed > 2);
+            for (place, needed) in beside.take(shown) {
                 let more = needed.saturating_sub(PANEL_ROWS).min(spare);
                 spare -= more;
                 let height = (*needed).min(PANEL_ROWS + more);
@@ -295,6 +296,11 @@ impl StatsView {
     pub fn layout(&self, size: (u16, u16)) -> StatsLayout {
         let mut rows = PANELS.map(|(_, rows)| rows);
         rows.iter_mut().zip(&*self.panels).for_each(|(rows, panel)| *rows = panel.rows.len());
+        let is_the_table = |grouping| grouping == self.grouping && self.size.is_none();
+        rows.iter_mut()
+            .zip(PANELS)
+            .filter(|(_, (grouping, _))| is_the_table(*grouping))
+            .for_each(|(rows, _)| *rows = 0);
         StatsLayout::new(size, rows, self.size.is_some())
     }
 

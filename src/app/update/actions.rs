@@ -6,6 +6,7 @@ use super::menus::{flow_of, open_help, open_menu};
 use super::{comparison_and_context, family, files, replies, search, stats, unread};
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{self, resume};
+use crate::app::hints::does_something;
 use crate::app::histories::JumpPosition;
 use crate::app::layers::dialogs::MessageBox;
 use crate::app::layers::palette::PaletteKind;
@@ -358,7 +359,7 @@ fn mark_all(model: &mut Model) {
 
 /// Changes the order or the filter of the sessions.
 fn change_list(model: &mut Model, action: Action) {
-    if action == Action::MarkedOnly && model.sessions.marks.is_empty() && !model.sessions.shows.marked_only {
+    if action == Action::MarkedOnly && !does_something(model, action) {
         return model.hint("no session is marked");
     }
     let is_searched = model.sessions.hits.is_some();

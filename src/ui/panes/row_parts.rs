@@ -128,7 +128,8 @@ pub(super) fn hit_facts(model: &Model, search: &Search) -> Vec<String> {
         facts.push(format!("reading texts {}/{}", thousands(done), thousands(total)));
     }
     if let Some(found) = &pane.hits {
-        facts.push(count(found.len(), "session", "sessions"));
+        facts.push(count(found.len().saturating_sub(pane.hidden_hits), "session", "sessions"));
+        facts.extend((pane.hidden_hits > 0).then(|| format!("{} hidden", thousands(pane.hidden_hits))));
         facts.extend((search.entries > 0).then(|| count(search.entries, "hit", "hits")));
         facts.extend(
             pane.is_flat.then(|| if pane.shows.newest_hits_first { "newest first" } else { "best first" }.into()),

@@ -164,6 +164,8 @@ pub struct SessionsPane {
     pub totals: Totals,
     /// The search results while a search is active; the list then shows only these.
     pub hits: Option<HashMap<SessionKey, SessionHit>>,
+    /// The number of found sessions that the filters hide.
+    pub hidden_hits: usize,
     /// `true` if rows are listed without projects and families.
     pub is_flat: bool,
     /// Columns and lines of the list.

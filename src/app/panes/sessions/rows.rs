@@ -297,6 +297,7 @@ impl SessionsPane {
     /// Builds the rows of search results: grouped by project and family if all of them fit, otherwise in result order.
     pub(super) fn show_hits(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
         let mut ranked: Vec<_> = shown.iter().filter_map(|&key| Some((self.found(key)?.hit.rank(), key))).collect();
+        self.hidden_hits = self.hits.as_ref().map_or(0, |hits| hits.len().saturating_sub(ranked.len()));
         if !self.is_flat && !self.shows.hits_flat && ranked.len() < self.room.1 {
             let families = catalog.families();
             let mut context: Vec<SessionKey> = ranked.iter().flat_map(|&(_, hit)| families.line(hit)).collect();
