@@ -226,7 +226,7 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
         Action::Back if is_found(model) && !is_marked => "end search",
         Action::Follow if model.tree.follows => "stop following",
         Action::Family if model.tree.is_whole() => "this session only",
-        Action::Back if is_marked && model.focus != KeyContext::Preview => "unmark all",
+        Action::Back if is_marked && model.focus != KeyContext::Reader => "unmark all",
         _ => action.row().word,
     }
 }
@@ -250,9 +250,5 @@ fn is_found(model: &Model) -> bool {
 
 /// Returns `true` if the focused pane has a search.
 fn is_searched(model: &Model) -> bool {
-    match model.focus {
-        KeyContext::Tree => model.tree.find.is_some(),
-        KeyContext::Preview => model.preview.is_searched(),
-        _ => false,
-    }
+    model.focus != KeyContext::Sessions && model.tree.find.is_some()
 }

@@ -11,7 +11,7 @@ use crate::app::layers::context::ContextTarget;
 use crate::app::layers::files::ListedFile;
 use crate::app::machines::ShownMachine;
 
-use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
+use crate::app::panes::reader::EntryForm;
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::settings::PickerOutput;
 use crate::app::ticket::Ticket;
@@ -41,7 +41,7 @@ use crate::pi::launch::Start;
 use crate::pi::requests::PiRequest;
 use crate::pi::running::RunningPis;
 use crate::pi::status::PiStatus;
-use crate::render::DocLine;
+use crate::render::{DocLine, FoldedLines};
 use crate::search::lost_work::LostWork;
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
@@ -160,7 +160,7 @@ pub enum Reply {
     /// The family as one tree.
     Joined(Arc<FamilyTree>),
     /// An entry's document.
-    Read(Vec<DocLine>),
+    Read(FoldedLines),
     /// Number of texts read, and their total.
     TextsRead(usize, usize),
     /// Values of qualifiers, for completion.
@@ -187,8 +187,6 @@ pub enum Reply {
         /// Progress in sessions (done, total), if several are searched.
         progress: Option<(usize, usize)>,
     },
-    /// Hits in the text of the preview, or where else the entry has them.
-    PreviewHits(Vec<PreviewHit>, Option<HiddenHits>),
     /// A part of the screen of statistics.
     Counted(OverviewPart),
     /// The sum of a table.
@@ -367,15 +365,6 @@ pub enum Work {
     },
     /// Find the entries of a session with this tree that match a query.
     MatchEntries(SearchRequest, Arc<Tree>),
-    /// Find words in the preview.
-    FindInPreview {
-        /// Lines of the preview.
-        lines: Arc<Vec<DocLine>>,
-        /// The words.
-        words: Arc<Words>,
-        /// The entry, if a search of the tree found it.
-        found: Option<EntryLocation>,
-    },
     /// Plan what to remove from sessions, each given with those that share entries with it.
     PlanSlimming(Vec<(SharedLazySession, SharingSessions)>, SlimRules),
     /// Find sessions and files that are probably not needed.

@@ -13,8 +13,8 @@ use crate::app::layers::{LayerKind, Layers};
 use crate::app::machines::Machines;
 use crate::app::message::{Effect, EntryLocation, SearchRequest, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape, bounded};
-use crate::app::panes::preview::PreviewSubject;
-use crate::app::panes::{preview, sessions, tree};
+use crate::app::panes::reader::ReaderSubject;
+use crate::app::panes::{reader, sessions, tree};
 use crate::app::search::Search;
 use crate::app::settings::Settings;
 use crate::app::ticket::{Claim, Ticket};
@@ -186,7 +186,7 @@ pub struct Model {
     /// The tree pane.
     pub tree: tree::TreePane,
     /// The preview pane.
-    pub preview: preview::PreviewPane,
+    pub reader: reader::ReaderPane,
     /// Layers over the panes.
     pub layers: Layers<Command>,
     /// The current search over all sessions.
@@ -240,7 +240,7 @@ pub struct Model {
     /// The list of files that the user left for one of its entries.
     pub files_left: Option<Box<FilesView>>,
     /// The form of the preview of entries.
-    pub entry_form: preview::EntryForm,
+    pub entry_form: reader::EntryForm,
     /// State of unread sessions.
     pub unread: UnreadState,
     /// Claim on the change history.
@@ -270,7 +270,7 @@ impl Model {
             size: bounded(size),
             sessions,
             tree: tree::TreePane::new(settings.config.filter, settings.config.tool_runs),
-            preview: preview::PreviewPane::new(&settings.glyphs),
+            reader: reader::ReaderPane::new(&settings.glyphs),
             notice: settings.notice.clone().map(notice),
             to_open: settings.at.clone(),
             settings,
@@ -348,7 +348,7 @@ impl Model {
     pub(crate) fn changes_at(&self) -> Option<i64> {
         let searched = self.search.as_ref().and_then(Search::due);
         let written = self.unread.due.filter(|_| self.unread.writing.is_none());
-        self.preview.changes_at(self.now).into_iter().chain(searched).chain(written).min()
+        self.reader.changes_at(self.now).into_iter().chain(searched).chain(written).min()
     }
 
     /// Starts background work, which is canceled when the claim is dropped.
@@ -464,11 +464,9 @@ impl Model {
 
     /// Returns the entry that an action applies to: in the tree the selected one, in the preview the shown one.
     fn target_ref(&self) -> Option<EntryRef> {
-        match (self.focus, self.preview.subject) {
+        match (self.focus, self.reader.subject) {
             (KeyContext::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),
-            (KeyContext::Preview, PreviewSubject::Entry(entry) | PreviewSubject::Run(entry)) => {
-                self.tree.shown(entry).is_some().then_some(entry)
-            }
+            (KeyContext::Reader, ReaderSubject::Entry(entry)) => self.tree.shown(entry).is_some().then_some(entry),
             _ => None,
         }
     }

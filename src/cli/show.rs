@@ -25,7 +25,7 @@ use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load::EntryReader;
 use crate::disk::prompt;
-use crate::render::entry::{related, source_text};
+use crate::export::entry::{related, source_text};
 use crate::runtime::raw_output;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{RawTime, parse};

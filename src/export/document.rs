@@ -133,6 +133,13 @@ pub enum Part {
     Markdown(String),
     /// Thinking of the model.
     Thinking(String),
+    /// A block before a prompt, shown by its title.
+    Folded {
+        /// The title.
+        title: String,
+        /// The text.
+        text: String,
+    },
     /// Source code with its language, which can be empty.
     Code(String, String),
     /// Output.

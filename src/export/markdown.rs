@@ -135,6 +135,7 @@ fn part(part: &Part, out: &mut String) {
     match part {
         Part::Markdown(text) => push(out, &[neutral(text).trim_end(), "\n\n"]),
         Part::Thinking(text) => details("thinking", out, |out| out.push_str(&fenced("", text.trim()))),
+        Part::Folded { title, text } => details(&escape_html(title), out, |out| out.push_str(&fenced("", text))),
         Part::Code(language, text) => push(out, &[&fenced(language, text), "\n"]),
         Part::Plain(text) => push(out, &[&fenced("", text), "\n"]),
         Part::Diff(text) => push(out, &[&fenced("diff", text), "\n"]),

@@ -2,6 +2,7 @@
 //! closure, one at a time, so that sessions of any size are streamed.
 
 pub mod document;
+pub mod entry;
 pub mod html;
 pub mod jsonl;
 pub mod markdown;

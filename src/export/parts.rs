@@ -19,12 +19,18 @@ pub(crate) struct Builder<'a> {
     /// The results that can belong to calls of the entry, and whether they do.
     answers: &'a [Entry<'a>],
     is_used: Vec<bool>,
+    leaves_out_answered: bool,
     parts: Vec<Part>,
 }
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(detail: Detail, answers: &'a [Entry<'a>]) -> Self {
-        Self { detail, answers, is_used: vec![false; answers.len()], parts: Vec::new() }
+        Self { detail, answers, is_used: vec![false; answers.len()], leaves_out_answered: false, parts: Vec::new() }
+    }
+
+    /// Leaves out calls that have results, and shows a result with its call.
+    pub(crate) fn leaves_out_answered(&mut self) {
+        self.leaves_out_answered = true;
     }
 
     /// Returns the parts, and `true` for each used answer.
@@ -40,9 +46,7 @@ impl<'a> Builder<'a> {
         let done = match entry.kind {
             EntryKind::User => {
                 self.content(&message.content);
-                if let (Some(Part::Markdown(text)), false) = (self.parts.first_mut(), self.detail.blocks) {
-                    *text = typed_prompt::without_context(text).to_owned();
-                }
+                self.split_blocks();
                 (BlockRole::Prompt, String::new())
             }
             EntryKind::Assistant => {
@@ -52,9 +56,17 @@ impl<'a> Builder<'a> {
             }
             EntryKind::ToolResult => {
                 if self.detail.tools != ToolDetail::None {
-                    let name = message.tool_name.map_or("tool".into(), |name| one_line(&name.text()));
-                    let mut part = ToolPart { name, about: "result".into(), ..ToolPart::default() };
-                    self.result(&mut part, message, "");
+                    let id = message.tool_call_id.unwrap_or_default();
+                    let others = self.answers.iter().filter_map(|entry| entry.message.as_ref());
+                    let part = match others.filter_map(|other| other.content.tool_call(id)).next() {
+                        Some(call) => self.tool(call, Some(message)),
+                        None => {
+                            let name = message.tool_name.map_or("tool".into(), |name| one_line(&name.text()));
+                            let mut part = ToolPart { name, about: "result".into(), ..ToolPart::default() };
+                            self.result(&mut part, message, "");
+                            part
+                        }
+                    };
                     self.parts.push(Part::Tool(part));
                 }
                 (BlockRole::Tool, String::new())
@@ -105,6 +117,9 @@ impl<'a> Builder<'a> {
                 (BlockRole::Note, format!("Thinking level: {}", one_line(&text_or_empty(entry.thinking_level))))
             }
             EntryKind::Custom => {
+                if self.leaves_out_answered {
+                    self.json(entry.data.unwrap_or_default());
+                }
                 (BlockRole::Note, format!("Extension data: {}", one_line(&text_or_empty(entry.custom_type))))
             }
             EntryKind::Label | EntryKind::SessionInfo | EntryKind::Usage | EntryKind::ContextEdit => {
@@ -117,6 +132,23 @@ impl<'a> Builder<'a> {
         };
         self.parts.extend(error.map(Part::Error));
         done
+    }
+
+    /// Separates the blocks before a prompt, or removes the context of extensions.
+    fn split_blocks(&mut self) {
+        let Some(Part::Markdown(text)) = self.parts.first_mut() else { return };
+        if !self.detail.blocks {
+            *text = typed_prompt::without_context(text).to_owned();
+            return;
+        }
+        let (blocks, rest) = typed_prompt::split(text);
+        let folded = |(block, text): (typed_prompt::PromptBlock<'_>, &str)| Part::Folded {
+            title: one_line(&block.title()),
+            text: text.to_owned(),
+        };
+        let mut parts: Vec<Part> = blocks.into_iter().map(folded).collect();
+        parts.extend((!rest.is_empty()).then(|| Part::Markdown(rest.to_owned())));
+        self.parts.splice(..1, parts);
     }
 
     fn content(&mut self, content: &Content<'_>) {
@@ -188,6 +220,9 @@ impl<'a> Builder<'a> {
             message.and_then(|message| message.tool_call_id).is_some_and(|id| call.id.is(&id.text()))
         };
         let place = messages.into_iter().position(is_its);
+        if self.leaves_out_answered && place.is_some() {
+            return;
+        }
         let answer = place.and_then(|place| {
             self.is_used[place] = true;
             self.answers[place].message.as_ref()

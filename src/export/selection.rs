@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::base::numbers;
 use crate::export::document::{BlockRole, BranchStart, Detail, EntryBlock, Part, minute, one_line};
+use crate::export::entry::related;
 use crate::export::parts;
-use crate::render::entry::related;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, parse, typed_prompt};
 use crate::session::tree::node::EntryOutcome;

@@ -16,7 +16,7 @@ named! {
         /// The entries of the selected session.
         Tree = "Tree",
         /// The selected entry in full.
-        Preview = "Reader",
+        Reader = "Reader",
         /// The input line of a search over sessions.
         Search = "search line",
         /// The input line for finding text in a session or the preview.
@@ -49,25 +49,25 @@ named! {
 use KeyContext as C;
 
 /// Every pane.
-const PANES: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview];
+const PANES: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader];
 const SESSIONS: &[KeyContext] = &[C::Sessions];
 const TREE: &[KeyContext] = &[C::Tree];
 /// Contexts with a selected entry.
-const ENTRIES: &[KeyContext] = &[C::Tree, C::Preview];
+const ENTRIES: &[KeyContext] = &[C::Tree, C::Reader];
 /// The same, the ends of a compared branch, and sessions, whose last messages are meant.
-const ENTRIES_AND_SESSIONS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare];
+const ENTRIES_AND_SESSIONS: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Compare];
 /// The same, and the model context.
-const ENTRIES_AND_CONTEXT: &[KeyContext] = &[C::Tree, C::Preview, C::Context];
+const ENTRIES_AND_CONTEXT: &[KeyContext] = &[C::Tree, C::Reader, C::Context];
 /// Contexts with marks on sessions, entries or states of files.
 const MARKING: &[KeyContext] = &[C::Sessions, C::Tree, C::Files];
 const COMPARE: &[KeyContext] = &[C::Compare];
 /// Panes and layers with a menu of the selection.
-const MENUS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Context];
+const MENUS: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Compare, C::Context];
 /// Panes and layers with the same keys for scrolling and selection.
 const ROWS: &[KeyContext] = &[
     C::Sessions,
     C::Tree,
-    C::Preview,
+    C::Reader,
     C::Search,
     C::Question,
     C::MessageBox,
@@ -78,21 +78,21 @@ const ROWS: &[KeyContext] = &[
     C::FileText,
 ];
 /// Panes and layers with the same keys for folding.
-const FOLDING: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare];
+const FOLDING: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Compare];
 /// The same, and layers in which each row is folded alone.
-const FOLDING_ONE: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Files];
+const FOLDING_ONE: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Compare, C::Files];
 const PANES_AND_LONG: &[KeyContext] =
-    &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Context, C::Stats, C::Files, C::FileText];
+    &[C::Sessions, C::Tree, C::Reader, C::Compare, C::Context, C::Stats, C::Files, C::FileText];
 /// Panes and boxes closed with the same keys.
 const PANES_AND_BOXES: &[KeyContext] =
-    &[C::Sessions, C::Tree, C::Preview, C::Question, C::Compare, C::Context, C::Stats, C::Files, C::FileText];
-const PANES_AND_STATS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Stats];
-const PANES_AND_FILES: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Files];
-const PANES_AND_TEXT: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::FileText];
+    &[C::Sessions, C::Tree, C::Reader, C::Question, C::Compare, C::Context, C::Stats, C::Files, C::FileText];
+const PANES_AND_STATS: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Stats];
+const PANES_AND_FILES: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Files];
+const PANES_AND_TEXT: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::FileText];
 /// Contexts from which something can be copied.
-const COPYING: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Stats, C::Files, C::FileText];
+const COPYING: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Stats, C::Files, C::FileText];
 /// Contexts in which a text is searched or filtered.
-const FINDING: &[KeyContext] = &[C::Tree, C::Preview, C::Files];
+const FINDING: &[KeyContext] = &[C::Tree, C::Reader, C::Files];
 const FILES: &[KeyContext] = &[C::Files];
 /// The list of files, and the content of one.
 const FILES_AND_TEXT: &[KeyContext] = &[C::Files, C::FileText];
@@ -101,25 +101,15 @@ const STATS: &[KeyContext] = &[C::Stats];
 const SEARCHED: &[KeyContext] = &[C::Sessions, C::Search];
 /// The same, and the model context.
 const SORTED: &[KeyContext] = &[C::Sessions, C::Search, C::Context];
-const PANES_AND_SEARCH: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Search];
+const PANES_AND_SEARCH: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Search];
 /// Contexts where the quit key quits pitree.
-const LEAVING: &[KeyContext] = &[
-    C::Sessions,
-    C::Tree,
-    C::Preview,
-    C::Search,
-    C::Question,
-    C::Compare,
-    C::Context,
-    C::Stats,
-    C::Files,
-    C::FileText,
-];
+const LEAVING: &[KeyContext] =
+    &[C::Sessions, C::Tree, C::Reader, C::Search, C::Question, C::Compare, C::Context, C::Stats, C::Files, C::FileText];
 /// The same, and boxes that any key closes.
 const SUSPENDING: &[KeyContext] = &[
     C::Sessions,
     C::Tree,
-    C::Preview,
+    C::Reader,
     C::Search,
     C::Question,
     C::MessageBox,

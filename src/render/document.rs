@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::base::numbers;
 use crate::base::text::{Span, Tone, clean_lines, clean_text, spans_text};
-use crate::render::{DocLine, code, diff, markdown, plain};
+use crate::render::{DocLine, Fold, FoldedLines, code, diff, markdown, plain};
 use crate::session::json::value::pretty;
 
 /// The maximum number of styled bytes in a document. pi truncates tool output at 50 KB.
@@ -25,8 +25,7 @@ pub(crate) struct Document<'a> {
     code: code::HighlightBudget<'a>,
     /// The source text, if the document is built without styles.
     raw: Option<String>,
-    /// `true` to show a block before a prompt in one line.
-    pub(crate) folds_blocks: bool,
+    folds: Vec<Fold>,
 }
 
 impl<'a> Document<'a> {
@@ -37,13 +36,13 @@ impl<'a> Document<'a> {
             left: MAX_STYLED_BYTES,
             code: code::HighlightBudget::new(clock),
             raw: None,
-            folds_blocks: true,
+            folds: Vec::new(),
         }
     }
 
     /// Creates an empty document that stores source text without styles.
     pub(crate) fn raw(clock: &'a dyn Fn() -> Duration) -> Self {
-        Self { raw: Some(String::new()), folds_blocks: false, ..Self::new(clock) }
+        Self { raw: Some(String::new()), ..Self::new(clock) }
     }
 
     /// Returns the source text, sanitized except for line breaks and tabs.
@@ -60,11 +59,28 @@ impl<'a> Document<'a> {
     }
 
     /// Returns the styled lines without trailing blank lines.
-    pub(crate) fn into_lines(mut self) -> Vec<DocLine> {
+    pub(crate) fn into_folded(mut self) -> FoldedLines {
         while self.lines.last().is_some_and(|line| line.spans.is_empty()) {
             self.lines.pop();
         }
-        self.lines
+        let len = self.lines.len();
+        self.folds.iter_mut().for_each(|fold| fold.end = fold.end.min(len));
+        self.folds.retain(|fold| fold.title + 1 < fold.end);
+        FoldedLines { lines: self.lines, folds: self.folds }
+    }
+
+    /// Returns `true` if the document stores source text.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.raw.is_some()
+    }
+
+    /// Appends a title and a part that can be folded below it.
+    pub(crate) fn fold(&mut self, title: DocLine, is_open: bool, content: impl FnOnce(&mut Self)) {
+        let (line, place) = (self.lines.len(), self.folds.len());
+        self.push(title);
+        self.folds.push(Fold { title: line, end: 0, is_open });
+        content(self);
+        self.folds[place].end = self.lines.len();
     }
 
     /// Appends a line.
@@ -124,17 +140,6 @@ impl<'a> Document<'a> {
     pub(crate) fn diff(&mut self, text: &str) {
         let may = |to: &mut Self| to.take_or_note(text, "without colors");
         self.styled(text, (Tone::Text, true), may, |to| to.lines.extend(diff::styled(text)));
-    }
-
-    /// Appends the differences between two texts, each with `context` lines around it.
-    pub(crate) fn change(&mut self, old: &str, new: &str, context: usize) {
-        if self.take(old) && self.take(new) {
-            return diff::between(old, new, context).into_iter().for_each(|line| self.push(line));
-        }
-        for (tone, text, what) in [(Tone::Removed, old, "removed"), (Tone::Added, new, "added")] {
-            self.title(Tone::Dim, &format!("{what}: {}", numbers::bytes(text.len() as u64)));
-            self.push_unstyled(tone, text, true);
-        }
     }
 
     /// Appends a text: as source text in a document without styles, styled by `style` if `may` permits, otherwise unstyled.
@@ -200,7 +205,7 @@ mod tests {
         let clock = || Duration::ZERO;
         let mut document = Document::new(&clock);
         make(&mut document);
-        document.into_lines()
+        document.into_folded().lines
     }
 
     /// Returns the approximate memory of the lines in bytes.
@@ -218,18 +223,16 @@ mod tests {
     fn long_texts_take_little_more_memory_than_their_bytes() {
         for line in ["a\n", "\n", "- *a* `b`\n", "|a|b|\n", "{\"a\":[]}\n", "+a\n-b\n", "x"] {
             let long = line.repeat(600_000 / line.len());
-            let all: [fn(&mut Document<'_>, &str); 6] = [
+            let all: [fn(&mut Document<'_>, &str); 5] = [
                 |to, text| to.markdown(text),
                 |to, text| to.plain(Tone::Text, text, true),
                 |to, text| to.code("rs", text),
                 |to, text| to.json(text.as_bytes()),
                 |to, text| to.diff(text),
-                |to, text| to.change(text, text, 3),
             ];
             for (at, make) in all.into_iter().enumerate() {
                 let lines = made(|to| make(to, &long));
-                let texts = if at == 5 { 2 } else { 1 };
-                assert!(kept(&lines) < texts * long.len() * 3 / 2 + 1_500_000, "{line:?} {at}: {}", kept(&lines));
+                assert!(kept(&lines) < long.len() * 3 / 2 + 1_500_000, "{line:?} {at}: {}", kept(&lines));
                 let all = text(&lines);
                 assert!(all.ends_with(long.trim_end_matches('\n')) || line == "\n", "{line:?} {at}: the text is there");
             }

@@ -1,10 +1,9 @@
-//! Renders entries as styled lines. [`entry`] selects the content, with Markdown, highlighted code and diffs. [`wrap`]
+//! Renders texts as styled lines: Markdown, highlighted code and diffs. [`wrap`]
 //! wraps lines to the width of a pane. Pure: the theme chooses the colors.
 
 pub mod code;
 pub mod diff;
 pub(crate) mod document;
-pub mod entry;
 pub mod file;
 pub mod markdown;
 pub mod wrap;
@@ -53,6 +52,26 @@ impl DocLine {
     pub(crate) fn verbatim(spans: Vec<Span>) -> Self {
         Self { spans, verbatim: true, ..Self::default() }
     }
+}
+
+/// Lines of which some can be folded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoldedLines {
+    /// All lines.
+    pub lines: Vec<DocLine>,
+    /// The folds, by their titles. They can be nested.
+    pub folds: Vec<Fold>,
+}
+
+/// A part of a text that can be folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fold {
+    /// The line with its title.
+    pub title: usize,
+    /// The line after its last one.
+    pub end: usize,
+    /// `true` if it is unfolded at first.
+    pub is_open: bool,
 }
 
 /// Returns a span with text that is already clean, or nothing if it is empty.

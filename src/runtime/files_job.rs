@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::app::layers::files::ListedFile;
 use crate::app::message::{EntryLocation, Reply};
-use crate::app::panes::preview::EntryForm;
+use crate::app::panes::reader::EntryForm;
 use crate::base::numbers::bytes;
 use crate::base::paths::relative_to;
 use crate::base::sort;
@@ -23,7 +23,8 @@ use crate::catalog::file_states::{
 use crate::catalog::files::{FilePlaces, FilesRequest, TouchedFile, outline};
 use crate::disk::new_file::{self, is_taken};
 use crate::disk::{files, locate};
-use crate::render::{self, DocLine, file};
+use crate::export::entry;
+use crate::render::{DocLine, file};
 use crate::session::entry::kind::EntryKind;
 use crate::session::replay::places::runs_by_itself;
 use crate::session::replay::state::{Content, FileState};
@@ -188,7 +189,7 @@ impl FilesJob<'_> {
             |at: &EntryIndex| matches!(tree.nodes[*at as usize].kind, EntryKind::ToolResult | EntryKind::Bash);
         let mut entries = vec![*at];
         if !results(at) {
-            entries = render::entry::related(tree, *at);
+            entries = entry::related(tree, *at);
         }
         entries.retain(results);
         let mut lines = Vec::new();

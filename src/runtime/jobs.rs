@@ -11,7 +11,7 @@ use anyhow::{Context, Error, Result, bail};
 
 use crate::app::layers::context::ContextTarget;
 use crate::app::message::{ChangeReply, EntryLocation, Opener, Reply, Work};
-use crate::app::panes::preview::{self, EntryForm, HiddenHits};
+use crate::app::panes::reader::EntryForm;
 use crate::app::settings::Settings;
 use crate::app::ticket::Ticket;
 use crate::catalog::compare::{ComparedBranches, final_files};
@@ -31,16 +31,15 @@ use crate::disk::load::{self, EntryReader, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{bug_log, last_seen, locate, prompt, relocations, scan};
+use crate::export::entry;
 use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, prices, requests, running};
-use crate::render::{self, DocLine};
+use crate::render::FoldedLines;
 use crate::runtime::files_job::FilesJob;
 use crate::runtime::secret_rules::{ChosenRules, SecretFinder};
 use crate::runtime::{cleanup_job, clipboard, image_viewer};
 use crate::search::qualifier::value::ValueLists;
-use crate::search::text_match::Words;
 use crate::session::entry::parse;
-use crate::session::entry::text_fields::{self, TextField};
 use crate::session::prompt::listing::Listing;
 use crate::session::prompt::plan::Plan;
 use crate::session::stats::StatsRules;
@@ -211,11 +210,6 @@ impl JobContext {
                 self.find((searched, start), &words, is_wanted, reply);
                 None
             }
-            Work::FindInPreview { lines, words, found } => {
-                let hits = preview::hits(&lines, &words, is_wanted);
-                let hidden_hits = found.filter(|_| hits.is_empty()).and_then(|body| self.hidden_hits(&body, &words));
-                Some(Reply::PreviewHits(hits, hidden_hits))
-            }
             Work::Context(ContextTarget { path, tree, at, .. }) => {
                 let plan = Plan::new(&tree, at);
                 let mut listing = Listing::default();
@@ -280,10 +274,10 @@ impl JobContext {
                 Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.history_with_sessions(is_wanted)?))
             }
             Work::ReadSource(body, with) => {
-                let images = if with == Opener::Editor { self.read(&body, render::entry::images)? } else { Vec::new() };
+                let images = if with == Opener::Editor { self.read(&body, entry::images)? } else { Vec::new() };
                 let text = if images.is_empty() {
                     self.read(&body, |line, related| {
-                        render::entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
+                        entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
                     })
                 } else {
                     image_viewer::open_images(&images).map(|()| String::new())
@@ -411,39 +405,16 @@ impl JobContext {
         Ok(line)
     }
 
-    /// Finds the parts of an entry that contain some of the words but are not shown.
-    fn hidden_hits(&self, body: &EntryLocation, words: &Words) -> Option<HiddenHits> {
-        let has = |text: &str| !words.marks(text).is_empty();
-        let mut shown = render::entry::related(&body.tree, body.at).into_iter().chain([body.at]);
-        let mut hidden_hits = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(HiddenHits::Other);
-        let look = |line: &[u8], related: &[Vec<u8>]| {
-            for line in related.iter().map(Vec::as_slice).chain([line]) {
-                let Ok(Some(entry)) = parse::line(line) else { continue };
-                text_fields::texts(&entry, line, &mut |field, text| match field {
-                    TextField::Arguments if has(&text.text()) => hidden_hits = Some(HiddenHits::Arguments),
-                    _ if hidden_hits.is_none() && has(&text.text()) => hidden_hits = Some(HiddenHits::Other),
-                    _ => {}
-                });
-            }
-        };
-        self.read(body, look).ok()?;
-        hidden_hits
-    }
-
-    fn document(&self, body: &EntryLocation, form: EntryForm, files: FilesJob<'_>) -> Result<Vec<DocLine>> {
+    fn document(&self, body: &EntryLocation, form: EntryForm, files: FilesJob<'_>) -> Result<FoldedLines> {
         let (zone, clock) = (&self.settings.zone, files.clock);
         let lines = match form {
             EntryForm::Difference | EntryForm::File => files.preview(body, form)?,
-            EntryForm::Raw => Some(self.read(body, |line, related| render::entry::raw(line, related, clock))?),
-            EntryForm::Entry | EntryForm::Blocks => None,
+            EntryForm::Raw => Some(self.read(body, |line, related| entry::raw(line, related, clock))?),
+            EntryForm::Entry => None,
         };
-        let entry = || {
-            let folds = form != EntryForm::Blocks;
-            self.read(body, |line, related| {
-                render::entry::document(&body.tree, body.at, (line, related), zone, clock, folds)
-            })
-        };
-        lines.map_or_else(entry, Ok)
+        let entry =
+            || self.read(body, |line, related| entry::document(&body.tree, body.at, (line, related), zone, clock));
+        lines.map_or_else(entry, |lines| Ok(FoldedLines { lines, ..FoldedLines::default() }))
     }
 
     /// Converts the line of an entry and of the entries shown with it.
@@ -451,7 +422,7 @@ impl JobContext {
         let EntryLocation { path, tree, at } = body;
         let line = self.line(body)?;
         let mut reader = EntryReader::open(path)?;
-        let related = render::entry::related(tree, *at).into_iter();
+        let related = entry::related(tree, *at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| reader.line(&tree.nodes[at as usize])).collect();
         Ok(make(&line, &related?))
     }

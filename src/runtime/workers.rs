@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
     use crate::app::message::EntryLocation;
-    use crate::app::panes::preview::EntryForm;
+    use crate::app::panes::reader::EntryForm;
     use crate::app::settings::Settings;
     use crate::config::Config;
     use crate::disk::locate::Located;

@@ -140,7 +140,6 @@ fn ends(model: &Model, painter: &Painter<'_>, accepts: &str, cancels: &str) -> S
 fn find_hint(model: &Model, painter: &Painter<'_>) -> Span {
     let problem = match model.focus {
         _ if model.layers.has(KeyContext::Files) => return ends(model, painter, "keep", "clear"),
-        KeyContext::Preview => model.preview.find.as_ref().and_then(|find| find.problem.as_deref()),
         _ => model.tree.find.as_ref().and_then(|find| find.problem.as_deref()),
     };
     match (problem, model.focus) {

@@ -2,6 +2,7 @@
 //! its text is free of control characters.
 
 mod empty;
+mod files;
 mod header_and_footer;
 mod layers;
 mod paint;
@@ -35,7 +36,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
         }
         layout.sessions.into_iter().for_each(|area| panes::sessions::draw(area, model, &painter));
         layout.tree.into_iter().for_each(|area| panes::tree::draw(area, model, &painter));
-        layout.preview.into_iter().for_each(|area| panes::preview::draw(area, model, &painter));
+        layout.reader.into_iter().for_each(|area| panes::reader::draw(area, model, &painter));
     }
     draw_footer(layout.footer, model, &painter);
     layers::draw(model, &painter);

@@ -8,7 +8,7 @@ use crate::common::session::Session;
 /// Returns the lines of the preview.
 pub(crate) fn card(browser: &Browser) -> Vec<String> {
     let text = |line: &pitree::render::DocLine| line.spans.iter().map(|span| span.text.as_str()).collect();
-    browser.model.preview.lines.iter().map(text).collect()
+    browser.model.reader.lines().into_iter().map(text).collect()
 }
 
 #[test]
@@ -83,15 +83,16 @@ fn long_texts_leave_room_for_the_rest() {
     fs::write(dir.path().join("long.jsonl"), session.text()).unwrap();
     for (columns, rows) in [(40, 10), (80, 24), (100, 30), (160, 48)] {
         let mut browser = Browser::on(&[dir.path()], columns, rows);
-        let area = |browser: &Browser| browser.model.area(pitree::keymap::KeyContext::Preview);
+        let area = |browser: &Browser| browser.model.area(pitree::keymap::KeyContext::Reader);
         if area(&browser).is_none() {
             browser.press("shift+tab");
         }
-        let (lines, wrapped) = (&browser.model.preview.lines, &browser.model.preview.wrapped);
-        let most = usize::from(area(&browser).unwrap().body.height / 5).clamp(2, 8);
-        for at in [1, 2] {
-            let rows = (0..wrapped.len()).filter(|&row| wrapped.place(lines, row).unwrap().0 == at).count();
-            assert_eq!(rows, most, "{columns}×{rows} {at}", rows = browser.model.size.1);
+        let area = area(&browser).unwrap();
+        let most = usize::from(area.body.height / 5).clamp(2, 8);
+        for line in &browser.model.reader.lines()[1..3] {
+            let mut wrapped = pitree::render::wrap::Wrapped::new(area.text().width.into());
+            wrapped.all(std::slice::from_ref(*line));
+            assert_eq!(wrapped.len(), most, "{columns}×{rows}", rows = browser.model.size.1);
         }
         assert!(card(&browser)[1..3].iter().all(|line| line.ends_with('…')));
     }

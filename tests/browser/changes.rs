@@ -98,7 +98,7 @@ fn names_can_be_set_cleared_and_undone() {
     assert_eq!(browser.selected(), "Quick j ?");
     browser.press("tab tab ctrl+r").type_text("!").press("enter");
     assert!(browser.session().unwrap().title() == "Quick j ?!", "from any pane");
-    assert_eq!(browser.model.focus, KeyContext::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Reader);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn setting_a_label_keeps_the_selection() {
     shows_not(&browser, "[here");
     browser.press("u");
     shows(&browser, "[here!] user  go left");
-    assert_eq!(browser.model.focus, KeyContext::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Reader);
 }
 
 #[test]

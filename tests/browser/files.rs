@@ -314,7 +314,7 @@ fn the_preview_shows_what_an_entry_changed() {
     let mut browser = Browser::on(&[&world.dir.path().join("sessions")], 120, 40);
     browser.press("j l ctrl+a");
     to_entry(&mut browser, "[edit: src/a.rs]");
-    browser.press("v e v e");
+    browser.press("v e");
     shows(&browser, "-fn two() {}");
     shows(&browser, "certain: written");
     browser.press("v e");
@@ -323,7 +323,7 @@ fn the_preview_shows_what_an_entry_changed() {
     browser.press("v e");
     shows(&browser, "\"toolCallId\"");
     // Entries that changed no file look the same in the other forms.
-    browser.press("v e v e v e");
+    browser.press("v e v e");
     to_entry(&mut browser, "Go on");
     assert!(!browser.screen().contains("fn one"), "{}", browser.screen());
     // A file that a command wrote.

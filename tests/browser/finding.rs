@@ -1,11 +1,8 @@
 //! Find in the tree and in the preview: presses keys and checks screens.
 
-use std::fs;
-
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::keymap::KeyContext;
 use ratatui::style::Modifier;
-use serde_json::json;
 
 use super::changes::{World, to_entry};
 use super::harness::{Browser, shows};
@@ -123,36 +120,6 @@ fn tool_output_is_found_and_shown_in_the_preview() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j l /").type_text("revoked").press("enter");
     assert!(marked(&browser).to_lowercase().contains("revoked"), "{}", browser.screen());
-    let number = browser.model.preview.hit().unwrap();
-    assert!(number.1 > 0);
-}
-
-#[test]
-fn the_preview_reports_hits_outside_the_visible_part() {
-    let dir = tempfile::tempdir().unwrap();
-    let session = Session::new("one")
-        .user("u1", "where is **it**?")
-        .tool("r1", "grep", &json!({ "pattern": "it", "glob": "*.toml" }), "nowhere")
-        .user("u2", "well");
-    fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
-    let mut browser = Browser::on(&[dir.path()], 160, 40);
-    browser.press("G l");
-    for (words, said) in [
-        ("toml", " hit in arguments"),
-        ("pattern", " hit in arguments"),
-        ("**it**", " hit in hidden text"),
-        ("content)", " hit in hidden text"),
-        ("where", " 1/1"),
-    ] {
-        browser.press("/").type_text(words);
-        let screen = browser.screen();
-        let title = screen.lines().find(|line| line.contains(" ───")).unwrap();
-        assert!(title.ends_with(said), "{words}\n{screen}");
-        browser.press("esc");
-    }
-    // A search that starts in the preview keeps the focus there.
-    browser.press("/").type_text("toml").press("enter tab /").type_text("toml");
-    shows(&browser, " no hits");
 }
 
 #[test]
@@ -202,7 +169,7 @@ fn a_reloaded_tree_is_searched_again() {
     shows(&browser, "1/2");
     to_entry(&mut browser, "go left");
     browser.press("m l").type_text("this it is").press("enter");
-    shows(&browser, "1/3");
+    shows(&browser, "2/3");
     browser.press("esc esc");
     world.select(&mut browser, "other");
     assert!(browser.model.tree.find.is_none());
@@ -216,31 +183,16 @@ fn the_preview_is_searched_on_its_own() {
     std::fs::write(dir.path().join("s.jsonl"), Session::new("s").user("a", &said).text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 20);
     browser.press("l tab /").type_text("needle");
-    shows(&browser, "1/4");
     shows(&browser, "line 7 Needle");
     assert_eq!(marked(&browser).matches("Needle").count(), 1);
     browser.press("enter n");
     shows(&browser, "line 57 Needle");
     browser.press("N N");
     shows(&browser, "line 157 Needle");
-    shows(&browser, "4/4");
     browser.press("esc");
-    assert_eq!(browser.model.focus, KeyContext::Preview);
-    assert!(browser.model.preview.hit().is_none());
-    let top = browser.model.preview.top;
+    assert_eq!(browser.model.focus, KeyContext::Reader);
+    assert!(browser.model.tree.find.is_none());
+    let top = browser.model.reader.top;
     browser.press("/").type_text("line 0").press("esc");
-    assert_eq!(browser.model.preview.top, top);
-}
-
-#[test]
-fn searching_the_preview_does_not_block_the_screen() {
-    let world = World::new();
-    let mut browser = world.open(160, 40);
-    browser.press("l home tab /");
-    let effects = browser.take(Msg::Key("e".parse().unwrap()));
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(_, Work::FindInPreview { .. }))));
-    assert!(browser.model.preview.hit().is_none(), "the search has not run yet");
-    let replies: Vec<Msg> = effects.into_iter().flat_map(|effect| browser.replies(effect)).collect();
-    replies.into_iter().for_each(|msg| browser.send(msg));
-    assert!(browser.model.preview.hit().unwrap().1 > 0);
+    assert_eq!(browser.model.reader.top, top);
 }

@@ -163,7 +163,8 @@ fn the_leaf_is_followed_until_the_selection_is_moved() {
     live.append("main", &user("two", "a1"));
     live.tell();
     assert_eq!(live.browser.selected(), "prompt two");
-    shows(&live.browser, "id two");
+    let last = live.browser.model.reader.current_entry();
+    assert_eq!(last, live.browser.model.tree.selected_entry());
     live.browser.press("ctrl+t");
     shows(&live.browser, "following · no-tools");
     live.browser.press("k");

@@ -52,7 +52,7 @@ use crate::common::session::Session;
 use harness::{Browser, shows};
 use pitree::app::layers::Layer;
 use pitree::app::message::{Effect, Msg, Reply};
-use pitree::app::panes::preview::PreviewSubject;
+use pitree::app::panes::reader::ReaderSubject;
 use pitree::app::ticket::Ticket;
 use pitree::catalog::current_dir::CurrentDir;
 use pitree::config::{Filter, Sort};
@@ -65,7 +65,7 @@ fn the_newest_session_is_selected_and_its_tree_open_at_the_leaf() {
     assert!(browser.selected().starts_with("Flaky checkout test"));
     let tree = browser.model.tree.tree.as_ref().unwrap();
     assert_eq!(browser.model.tree.rows.nearest(tree, tree.leaf.unwrap()), browser.model.tree.cursor.at);
-    assert!(matches!(browser.model.preview.subject, PreviewSubject::Session(_)));
+    assert!(matches!(browser.model.reader.subject, ReaderSubject::Session(_)));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_fork_row_is_at_its_fork_point_and_opens_its_session() {
 fn esc_goes_back_pane_by_pane_and_never_out() {
     let mut browser = Browser::demo(80, 24);
     browser.press("l l");
-    assert_eq!(browser.model.focus, KeyContext::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Reader);
     for expected in [KeyContext::Tree, KeyContext::Sessions, KeyContext::Sessions] {
         browser.press("esc");
         assert_eq!(browser.model.focus, expected);
@@ -304,7 +304,10 @@ fn late_replies_are_dropped() {
     let open = browser.model.tree.session;
     for reply in [
         Reply::Failed("a late reply".into()),
-        Reply::Read(vec![pitree::render::DocLine::new(pitree::base::text::Tone::Text, "a late reply")]),
+        Reply::Read(pitree::render::FoldedLines {
+            lines: vec![pitree::render::DocLine::text("a late reply")],
+            folds: Vec::new(),
+        }),
         Reply::Scanned { batch: Default::default(), gone: vec!["/home/demo/code/webshop".into()], held: None },
     ] {
         let (_, ticket) = Ticket::new(1);
@@ -334,12 +337,9 @@ fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
     let screen = browser.screen();
     assert!(screen.contains("[edit: src/"), "{screen}");
     assert!(screen.contains("Successfully replaced"), "{screen}");
+    let top = browser.model.reader.top;
     browser.press("tab j");
-    assert_eq!(browser.model.preview.top, 0, "the whole text is visible");
-    browser.send(Msg::Resized(160, 16));
-    let selected = browser.selected();
-    browser.press("j");
-    assert_eq!((browser.model.preview.top > 0, browser.selected()), (true, selected));
+    assert!(browser.model.reader.top > top, "the text goes on after the entry");
 }
 
 fn key(name: &str) -> Msg {
@@ -399,13 +399,13 @@ fn a_shortened_session_is_reread_with_its_forks() {
 fn a_changed_file_is_not_shown_as_another_session() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.jsonl");
-    chain(&path, "old", 9, None);
+    chain(&path, "old", 199, None);
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     browser.press("l");
-    chain(&path, "another", 9, None);
-    browser.press("k");
+    chain(&path, "another", 199, None);
+    browser.press("home");
     assert!(browser.screen().contains("changed since"), "{}", browser.screen());
-    browser.press("f5 k");
+    browser.press("f5");
     assert!(!browser.screen().contains("changed since"), "{}", browser.screen());
     std::fs::write(&path, "no session any more\n").unwrap();
     browser.press("f5");
@@ -536,7 +536,7 @@ fn tree_keys_work_in_any_pane_and_every_key_has_feedback() {
     browser.press("ctrl+u");
     assert_eq!((filter(&browser), browser.model.focus), (Filter::UserOnly, KeyContext::Sessions));
     browser.press("l l ctrl+t");
-    assert_eq!((filter(&browser), browser.model.focus), (Filter::NoTools, KeyContext::Preview));
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::NoTools, KeyContext::Reader));
     browser.press("f7");
     assert!(browser.footer().contains("f7 is not bound in any pane"), "{}", browser.footer());
     browser.press("space");
@@ -545,7 +545,7 @@ fn tree_keys_work_in_any_pane_and_every_key_has_feedback() {
     browser.press("esc ctrl+d");
     assert_eq!((filter(&browser), browser.model.focus), (Filter::Default, KeyContext::Tree));
     browser.press("ctrl+t tab ctrl+o ctrl+o alt+o");
-    assert_eq!((filter(&browser), browser.model.focus), (Filter::UserOnly, KeyContext::Preview));
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::UserOnly, KeyContext::Reader));
     browser.press("ctrl+u");
     browser.press("esc esc ctrl+d");
     assert!(browser.asks(), "{}", browser.screen());

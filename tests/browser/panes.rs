@@ -2,7 +2,7 @@
 
 use pitree::app::message::Msg;
 use pitree::app::panes::layout::Layout;
-use pitree::app::panes::preview::PreviewSubject;
+use pitree::app::panes::reader::ReaderSubject;
 use pitree::keymap::KeyContext;
 
 use crate::browser::harness::{Browser, shows};
@@ -21,7 +21,7 @@ fn a_pane_toggles_full_screen() {
     let mut browser = Browser::demo(160, 40);
     let before = layout(&browser);
     browser.press("z");
-    assert_eq!((layout(&browser).tree, layout(&browser).preview), (None, None));
+    assert_eq!((layout(&browser).tree, layout(&browser).reader), (None, None));
     browser.press("tab");
     assert!(layout(&browser).sessions.is_none(), "the focused pane is the visible one");
     browser.press("shift+tab z");
@@ -47,9 +47,9 @@ fn the_preview_moves_or_the_reason_is_reported() {
     let mut browser = Browser::demo(80, 24);
     assert!(layout(&browser).is_stacked());
     browser.press("v v");
-    assert!(layout(&browser).preview.is_none());
+    assert!(layout(&browser).reader.is_none());
     browser.press("l");
-    assert!(layout(&browser).preview.is_none());
+    assert!(layout(&browser).reader.is_none());
     browser.press("v v");
     assert!(layout(&browser).is_stacked());
     let mut browser = Browser::demo(80, 12);
@@ -72,9 +72,9 @@ fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
     browser.press("v < v <");
     assert_eq!(height(&browser), before - 2);
     browser.press("z");
-    assert_eq!((height(&browser), layout(&browser).preview), (21, None));
+    assert_eq!((height(&browser), layout(&browser).reader), (21, None));
     browser.press("z v v");
-    assert_eq!((height(&browser), layout(&browser).preview), (21, None));
+    assert_eq!((height(&browser), layout(&browser).reader), (21, None));
     browser.press("v v");
     assert_eq!(height(&browser), before - 2);
     browser.press("esc");
@@ -97,11 +97,11 @@ fn hits_are_grouped_by_project_if_there_is_room() {
 fn the_mouse_works_in_the_hit_list_and_the_preview() {
     let mut browser = Browser::demo(80, 16);
     browser.press("/");
-    let preview = layout(&browser).preview.unwrap();
+    let preview = layout(&browser).reader.unwrap();
     let (column, row) = (10, preview.body.y + 1);
     let list = browser.model.sessions.cursor.top;
     browser.send(Msg::Wheel { column, row, by: 3 });
-    assert_eq!((browser.model.preview.top, browser.model.sessions.cursor.top), (3, list));
+    assert_eq!((browser.model.reader.top, browser.model.sessions.cursor.top), ((0, 3), list));
     browser.send(Msg::Wheel { column, row: 4, by: 3 });
     assert_eq!(browser.model.sessions.cursor.top, list + 3);
     // The selected row is visible at the end of the scroll range.
@@ -110,30 +110,30 @@ fn the_mouse_works_in_the_hit_list_and_the_preview() {
     let height = usize::from(layout(&browser).sessions.unwrap().body.height);
     assert!((cursor.top..cursor.top + height).contains(&cursor.at), "{cursor:?}");
     browser.send(Msg::Click { column, row, double: false });
-    assert_eq!(browser.model.focus, KeyContext::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Reader);
 }
 
 #[test]
 fn the_preview_goes_from_entry_to_entry() {
     let mut browser = Browser::demo(80, 24);
     browser.press("j l home tab");
-    assert_eq!(browser.model.focus, KeyContext::Preview);
-    let subject = |browser: &Browser| browser.model.preview.subject;
+    assert_eq!(browser.model.focus, KeyContext::Reader);
+    let subject = |browser: &Browser| browser.model.reader.subject;
     let first = subject(&browser);
-    browser.press("]");
+    browser.press("}");
     assert_ne!(subject(&browser), first);
-    assert!(matches!(subject(&browser), PreviewSubject::Entry(_)));
-    browser.press("[");
-    assert_eq!((subject(&browser), browser.model.focus), (first, KeyContext::Preview));
+    assert!(matches!(subject(&browser), ReaderSubject::Entry(_)));
+    browser.press("{");
+    assert_eq!((subject(&browser), browser.model.focus), (first, KeyContext::Reader));
     // The preview moves from one session's card to that of the next session.
     let mut browser = Browser::demo(120, 40);
     browser.press("tab shift+tab shift+tab");
-    assert_eq!(browser.model.focus, KeyContext::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Reader);
     browser.press("shift+tab shift+tab");
     let card = subject(&browser);
-    assert!(matches!(card, PreviewSubject::Session(_)));
+    assert!(matches!(card, ReaderSubject::Session(_)));
     browser.press("]");
-    assert!(matches!(subject(&browser), PreviewSubject::Session(_)) && subject(&browser) != card);
+    assert!(matches!(subject(&browser), ReaderSubject::Session(_)) && subject(&browser) != card);
 }
 
 #[test]

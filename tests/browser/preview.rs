@@ -22,7 +22,7 @@ fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {
         browser.press("k");
     }
     browser.press("tab z");
-    assert_eq!(browser.model.focus, KeyContext::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Reader);
     (dir, browser)
 }
 
@@ -44,11 +44,11 @@ fn long_code_lines_wrap_with_a_symbol_or_scroll() {
     }
     shows(&browser, "needle here");
     browser.press("left");
-    assert_eq!(browser.model.focus, KeyContext::Preview, "there is more to the left");
-    while browser.model.focus == KeyContext::Preview {
+    assert_eq!(browser.model.focus, KeyContext::Reader, "there is more to the left");
+    while browser.model.focus == KeyContext::Reader {
         browser.press("h");
     }
-    assert_eq!(browser.model.preview.wrapped.style.left, 0);
+    assert_eq!(browser.model.reader.style.left, 0);
     browser.press("tab v w");
     assert!(with_sign(&browser) >= 5);
 }
@@ -58,8 +58,8 @@ fn a_hit_outside_the_columns_is_scrolled_to_and_highlighted() {
     let (_dir, mut browser) = open(60, 24);
     browser.press("v w /").type_text("needle").press("enter");
     let marked = |browser: &Browser| {
-        let pane = &browser.model.preview;
-        let rows = pane.rows(24, NOW);
+        let pane = &browser.model.reader;
+        let rows = pane.rows(browser.model.tree.find.as_ref().map(|find| &*find.words), NOW);
         let is_match = |span: &&pitree::base::text::Span| span.tone == pitree::base::text::Tone::Match;
         rows.iter().flatten().find(is_match).map(|span| span.text.clone())
     };
@@ -75,7 +75,7 @@ fn the_wrap_symbol_has_an_ascii_form() {
     let config = pitree::config::Config { ascii: true, ..pitree::config::Config::default() };
     let mut browser = Browser::configured(&config, 60, 24);
     browser.press("tab tab");
-    assert_eq!(browser.model.preview.wrapped.style.continuation, ">");
+    assert_eq!(browser.model.reader.style.continuation, ">");
     assert!(browser.screen().is_ascii() || !browser.screen().contains('↪'));
 }
 

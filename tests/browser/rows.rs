@@ -2,7 +2,7 @@
 
 use pitree::app::message::Effect;
 use pitree::app::model::Model;
-use pitree::app::panes::preview::PreviewSubject;
+use pitree::app::panes::reader::ReaderSubject;
 use pitree::app::panes::tree::rows::RowItem;
 use pitree::config::Filter;
 use pitree::keymap::KeyContext;
@@ -39,7 +39,7 @@ fn a_run_of_tools_is_one_foldable_row() {
     go_to(&mut browser, is_run);
     let before = items(&browser);
     let run = browser.model.tree.rows.runs[0].clone();
-    assert!(matches!(browser.model.preview.subject, PreviewSubject::Run(_)));
+    assert!(matches!(browser.model.reader.subject, ReaderSubject::Entry(_)));
     assert_eq!(browser.model.tree.selected_entry(), Some(run.last()), "actions on the run apply to its last entry");
     browser.press("l");
     assert_eq!(items(&browser).len(), before.len() + run.entries.len());
@@ -94,7 +94,7 @@ fn inherited_entries_of_a_fork_are_folded_into_one_row() {
     assert_eq!(browser.selected(), "");
     assert_eq!(browser.model.tree.selected_item(), Some(RowItem::Inherited));
     shows(&browser, "forked from \"Sessions in Redis\" here · 12 unique · $0.12");
-    assert!(matches!(browser.model.preview.subject, PreviewSubject::Session(_)), "the card of the parent");
+    assert!(matches!(browser.model.reader.subject, ReaderSubject::Session(_)), "the card of the parent");
     let folded = items(&browser).len();
     browser.press("enter");
     assert!(items(&browser).len() > folded + 5);

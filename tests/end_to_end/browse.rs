@@ -50,9 +50,9 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
     pitree.wait_selected("3 tools  bash 2 · edited Sear");
     pitree.wait_for("▌"); // of the diff or the title, both stay
     pitree.send(TAB);
-    pitree.wait_until("the preview's footer", |screen| {
+    pitree.wait_until("the footer of the reader", |screen| {
         let footer = row(screen, 29);
-        footer.contains("esc back") && !footer.contains("filter") && selected(screen).is_empty()
+        footer.contains("esc back") && footer.contains("} prompt")
     });
     pitree.send(ESC);
     pitree.wait_selected("3 tools  bash 2 · edited Sear");

@@ -65,7 +65,7 @@ fn the_leaf_is_followed_and_incomplete_lines_are_deferred() {
     pitree.wait_for("following · default");
     append(&path, &format!("{}\n", user("one", "a2")));
     pitree.wait_selected("prompt one");
-    pitree.wait_for("id one");
+    pitree.wait_for("turn 2 of 2");
     let line = user("two", "u1");
     append(&path, &line[..30]);
     append(&home.session(&session("other", &project, "another prompt")), "\n");

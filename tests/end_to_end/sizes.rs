@@ -137,7 +137,7 @@ fn looked_at(text: &str) -> Option<u64> {
     pitree.wait_for("1 session ·");
     pitree.wait_without("reading");
     pitree.send("lG\t");
-    pitree.wait_for(" id a");
+    pitree.wait_for("you  ");
     pitree.send("G");
     pitree.wait_for("END");
     let most = peak(pitree.pid());

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use pitree::base::text::{is_unsafe, width};
+use pitree::export::entry::{document, related};
 use pitree::render::DocLine;
-use pitree::render::entry::{document, related};
 use pitree::render::wrap::Wrapped;
 use pitree::session::tree::{EntryIndex, Tree};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn entry(tree: &Tree, file: &[u8], at: EntryIndex) -> Vec<DocLine> {
     };
     let others: Vec<Vec<u8>> = related(tree, at).into_iter().map(line).collect();
     let begun = Instant::now();
-    document(tree, at, (&line(at), &others), &jiff::tz::TimeZone::UTC, &|| begun.elapsed(), true)
+    document(tree, at, (&line(at), &others), &jiff::tz::TimeZone::UTC, &|| begun.elapsed()).lines
 }
 
 fn shown(lines: &[DocLine], columns: usize) {

@@ -7,9 +7,8 @@ use std::cmp::Reverse;
 use ratatui::layout::Size;
 
 use crate::app::model::Model;
-use crate::app::panes::preview::PreviewSubject;
+use crate::app::panes::reader::ReaderSubject;
 use crate::app::panes::sessions::Project;
-use crate::app::panes::tree::row_text;
 use crate::app::session_text::symbols;
 use crate::app::title::title;
 use crate::app::{flows, session_text};
@@ -28,26 +27,22 @@ use crate::search::lost_work::LostFile;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::digest::{Digest, DigestLabel};
-use crate::session::tree::{AbandonedBranch, EntryIndex};
+use crate::session::tree::AbandonedBranch;
 use lines::{BAR, NAMES, fact, item, related, shortened, space};
-
-/// Maximum number of listed calls of a run.
-const MAX_CALLS: usize = 500;
 
 /// Maximum number of items in the other lists.
 const LONGEST: usize = 12;
 
 /// Returns the card of a session, a project, a run of tool calls or a missing session.
-pub fn of(model: &Model, subject: PreviewSubject, room: Size) -> Vec<DocLine> {
+pub fn of(model: &Model, subject: ReaderSubject, room: Size) -> Vec<DocLine> {
     let mut card = Card { model, room, lines: Vec::new() };
     match subject {
-        PreviewSubject::Session(key) => card.session(key),
-        PreviewSubject::Project(key) => model.sessions.project(key).into_iter().for_each(|one| card.project(one)),
-        PreviewSubject::Run(last) => model.tree.shown(last).into_iter().for_each(|last| card.run(last)),
-        PreviewSubject::MissingParent(key) => {
+        ReaderSubject::Session(key) => card.session(key),
+        ReaderSubject::Project(key) => model.sessions.project(key).into_iter().for_each(|one| card.project(one)),
+        ReaderSubject::MissingParent(key) => {
             model.catalog.missing_parent(key).into_iter().for_each(|parent| card.missing_parent(parent));
         }
-        PreviewSubject::Nothing | PreviewSubject::Entry(_) => {}
+        ReaderSubject::Nothing | ReaderSubject::Entry(_) => {}
     }
     card.lines
 }
@@ -98,26 +93,6 @@ struct Card<'a> {
 }
 
 impl Card<'_> {
-    /// Returns the calls of a run of tools.
-    fn run(&mut self, last: EntryIndex) {
-        let model = self.model;
-        let run = model.tree.rows.runs.iter().find(|run| run.last() == last);
-        let (Some(tree), Some(run)) = (&model.tree.tree, run) else { return };
-        let setting = &model.settings;
-        let mut spans = row_text::run(&run.activity, &setting.glyphs);
-        spans.push(Span::dim(format!(" {} {}", setting.glyphs.dot, dollars(run.activity.cost))));
-        self.lines.extend([DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()]);
-        let call = |&at: &EntryIndex| {
-            let spans = row_text::entry(tree, at, setting, usize::MAX);
-            DocLine { spans, indent: 4, ..DocLine::default() }
-        };
-        self.lines.extend(run.entries.iter().take(MAX_CALLS).map(call));
-        if run.entries.len() > MAX_CALLS {
-            let more = format!("and {} more", thousands(run.entries.len() - MAX_CALLS));
-            self.lines.push(DocLine::dim(&more));
-        }
-    }
-
     /// Adds a name and its value.
     fn fact(&mut self, name: &str, value: impl AsRef<str>) {
         self.lines.push(fact(name, value.as_ref()));

@@ -11,7 +11,7 @@ pub(crate) const SMALLEST: (u16, u16) = (40, 10);
 const WIDE: u16 = 200;
 /// The width from which the list stands beside the other panes.
 const MEDIUM: u16 = 100;
-/// The height from which the preview fits below another pane.
+/// The height from which the reader fits below another pane.
 pub(crate) const TALL: u16 = 16;
 /// The columns of the list beside other panes: the least, and the most.
 const LIST: (u16, u16) = (58, 84);
@@ -43,22 +43,22 @@ pub struct PaneSizes {
     /// `true` if the focused pane fills the screen.
     #[serde(skip)]
     pub zoomed: bool,
-    /// Hides the preview unless it is focused.
-    pub hides_preview: bool,
+    /// Hides the reader unless it is focused.
+    pub hides_reader: bool,
     /// Columns added to the default width of the sessions pane.
     sessions: i16,
-    /// Columns added to the default width of the tree beside the preview.
+    /// Columns added to the default width of the tree beside the reader.
     tree: i16,
-    /// Rows added to the default height of the pane above the preview.
+    /// Rows added to the default height of the pane above the reader.
     rows: i16,
 }
 
 impl PaneSizes {
-    /// Shows or hides the preview beside another pane. Returns `true` if it is now shown.
-    pub(crate) fn toggle_preview(&mut self) -> bool {
+    /// Shows or hides the reader beside another pane. Returns `true` if it is now shown.
+    pub(crate) fn toggle_reader(&mut self) -> bool {
         self.zoomed = false;
-        self.hides_preview = !self.hides_preview;
-        !self.hides_preview
+        self.hides_reader = !self.hides_reader;
+        !self.hides_reader
     }
 
     /// Enlarges or shrinks the focused pane. Returns `false` if no other pane shares the screen with it.
@@ -120,8 +120,8 @@ pub struct Layout {
     pub sessions: Option<PaneArea>,
     /// The tree pane, if it is visible.
     pub tree: Option<PaneArea>,
-    /// The preview pane, if it is visible.
-    pub preview: Option<PaneArea>,
+    /// The reader pane, if it is visible.
+    pub reader: Option<PaneArea>,
     /// The vertical lines between panes.
     pub bars: [Option<Rect>; 2],
     /// The footer line.
@@ -130,7 +130,7 @@ pub struct Layout {
 
 impl Layout {
     /// Computes the layout, or returns `None` if the terminal is too small. The focused pane is always visible. In wide
-    /// terminals, the focus changes nothing; in narrow ones, it selects the pane above the preview.
+    /// terminals, the focus changes nothing; in narrow ones, it selects the pane above the reader.
     pub fn new(screen: ScreenShape, pane_sizes: &PaneSizes) -> Option<Self> {
         let ScreenShape { size: (columns, rows), focus } = screen;
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
@@ -140,7 +140,7 @@ impl Layout {
         let footer = Rect::new(0, rows - 1, columns, 1);
         let body = Rect::new(0, 1, columns, rows - 2);
         let mut layout = Self { header, footer, ..Self::default() };
-        let is_stacked = rows >= TALL && !pane_sizes.hides_preview;
+        let is_stacked = rows >= TALL && !pane_sizes.hides_reader;
         if pane_sizes.zoomed || (columns < MEDIUM && !is_stacked) {
             *layout.pane_mut(focus) = Some(PaneArea::new(body));
         } else if columns < MEDIUM {
@@ -150,14 +150,14 @@ impl Layout {
             let list = percent(columns, if columns >= WIDE { 38 } else { 45 }).clamp(LIST.0, LIST.1);
             let (sessions, right) = layout.split(0, body, list, pane_sizes.sessions);
             layout.sessions = Some(PaneArea::new(sessions));
-            if columns >= WIDE && !pane_sizes.hides_preview {
-                let (tree, preview) = layout.split(1, right, percent(right.width, 44), pane_sizes.tree);
+            if columns >= WIDE && !pane_sizes.hides_reader {
+                let (tree, reader) = layout.split(1, right, percent(right.width, 44), pane_sizes.tree);
                 layout.tree = Some(PaneArea::new(tree));
-                layout.preview = Some(PaneArea::new(preview));
+                layout.reader = Some(PaneArea::new(reader));
             } else if is_stacked {
                 layout.stack(KeyContext::Tree, right, 50, pane_sizes.rows);
             } else {
-                let place = if focus == KeyContext::Preview { focus } else { KeyContext::Tree };
+                let place = if focus == KeyContext::Reader { focus } else { KeyContext::Tree };
                 *layout.pane_mut(place) = Some(PaneArea::new(right));
             }
         }
@@ -171,24 +171,24 @@ impl Layout {
         (Rect { width: left, ..area }, Rect { x: area.x + left + 1, width: area.width - left - 1, ..area })
     }
 
-    /// Places a pane with a height of `share` percent and the preview below it.
+    /// Places a pane with a height of `share` percent and the reader below it.
     fn stack(&mut self, above: KeyContext, area: Rect, share: u32, more: i16) {
         let height = part(area.height, percent(area.height, share), more, MIN_PANE.1);
         *self.pane_mut(above) = Some(PaneArea::new(Rect { height, ..area }));
-        let preview = PaneArea::new(Rect { y: area.y + height, height: area.height - height, ..area });
-        self.preview = Some(PaneArea { is_below: true, ..preview });
+        let reader = PaneArea::new(Rect { y: area.y + height, height: area.height - height, ..area });
+        self.reader = Some(PaneArea { is_below: true, ..reader });
     }
 
-    /// Returns `true` if the preview is below another pane.
+    /// Returns `true` if the reader is below another pane.
     pub fn is_stacked(&self) -> bool {
-        self.preview.is_some_and(|preview| preview.is_below)
+        self.reader.is_some_and(|reader| reader.is_below)
     }
 
     fn pane_mut(&mut self, place: KeyContext) -> &mut Option<PaneArea> {
         match place {
             KeyContext::Sessions => &mut self.sessions,
             KeyContext::Tree => &mut self.tree,
-            _ => &mut self.preview,
+            _ => &mut self.reader,
         }
     }
 
@@ -197,7 +197,7 @@ impl Layout {
         match place {
             KeyContext::Sessions => self.sessions,
             KeyContext::Tree => self.tree,
-            KeyContext::Preview => self.preview,
+            KeyContext::Reader => self.reader,
             _ => None,
         }
     }
@@ -258,9 +258,9 @@ mod tests {
 
     fn ways() -> impl Iterator<Item = PaneSizes> {
         let sizes = [0, 7, -9, 400, -400, i16::MAX, i16::MIN].into_iter();
-        let ways = sizes.flat_map(|more| [false, true].map(|hides_preview| (more, hides_preview)));
-        ways.flat_map(|(more, hides_preview)| {
-            [false, true].map(|zoomed| PaneSizes { zoomed, hides_preview, sessions: more, tree: more, rows: more })
+        let ways = sizes.flat_map(|more| [false, true].map(|hides_reader| (more, hides_reader)));
+        ways.flat_map(|(more, hides_reader)| {
+            [false, true].map(|zoomed| PaneSizes { zoomed, hides_reader, sessions: more, tree: more, rows: more })
         })
     }
 
@@ -273,18 +273,18 @@ mod tests {
         for columns in [100, 120, 160, 199, 200, 240] {
             let of = |focus| Layout::new(screen((columns, 40), focus), &PaneSizes::default()).unwrap();
             let layout = of(KeyContext::Sessions);
-            assert_eq!([KeyContext::Tree, KeyContext::Preview].map(of), [layout; 2]);
+            assert_eq!([KeyContext::Tree, KeyContext::Reader].map(of), [layout; 2]);
             assert!(width(layout, KeyContext::Sessions) >= 48 && layout.is_stacked() == (columns < WIDE));
         }
         let zoomed = PaneSizes { zoomed: true, ..PaneSizes::default() };
         let layout = Layout::new(screen((160, 40), KeyContext::Tree), &zoomed).unwrap();
-        assert_eq!((width(layout, KeyContext::Tree), layout.sessions, layout.preview), (160, None, None));
+        assert_eq!((width(layout, KeyContext::Tree), layout.sessions, layout.reader), (160, None, None));
     }
 
     #[test]
     fn the_list_or_the_tree_stands_above_the_preview_in_a_narrow_terminal() {
-        let of = |rows, focus, hides_preview| {
-            let sizes = PaneSizes { hides_preview, ..PaneSizes::default() };
+        let of = |rows, focus, hides_reader| {
+            let sizes = PaneSizes { hides_reader, ..PaneSizes::default() };
             let layout = Layout::new(screen((80, rows), focus), &sizes).unwrap();
             KeyContext::PANES
                 .iter()
@@ -293,10 +293,10 @@ mod tests {
         };
         assert_eq!(of(24, KeyContext::Sessions, false), [12, 0, 8]);
         assert_eq!(of(24, KeyContext::Tree, false), [0, 12, 8]);
-        assert_eq!(of(24, KeyContext::Preview, false), [0, 12, 8]);
+        assert_eq!(of(24, KeyContext::Reader, false), [0, 12, 8]);
         assert_eq!(of(15, KeyContext::Sessions, false), [12, 0, 0], "not enough rows");
         assert_eq!(of(24, KeyContext::Tree, true), [0, 21, 0]);
-        assert_eq!(of(24, KeyContext::Preview, true), [0, 0, 21]);
+        assert_eq!(of(24, KeyContext::Reader, true), [0, 0, 21]);
     }
 
     #[test]
@@ -304,9 +304,9 @@ mod tests {
         for screen in [
             screen((100, 30), KeyContext::Sessions),
             screen((100, 30), KeyContext::Tree),
-            screen((100, 30), KeyContext::Preview),
+            screen((100, 30), KeyContext::Reader),
             screen((220, 50), KeyContext::Tree),
-            screen((220, 50), KeyContext::Preview),
+            screen((220, 50), KeyContext::Reader),
             screen((80, 30), KeyContext::Sessions),
         ] {
             let mut pane_sizes = PaneSizes::default();

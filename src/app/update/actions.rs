@@ -3,7 +3,7 @@
 use ratatui::layout::Size;
 
 use super::menus::{flow_of, open_help, open_menu};
-use super::{comparison_and_context, family, files, replies, search, stats, unread};
+use super::{comparison_and_context, family, files, reader, replies, search, stats, unread};
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{self, resume};
 use crate::app::hints::does_something;
@@ -13,7 +13,7 @@ use crate::app::layers::palette::PaletteKind;
 use crate::app::layers::screen::{movement, neighbor};
 use crate::app::message::{Effect, Opener, TextCopy, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
-use crate::app::panes::preview::{EntryForm, PreviewSubject};
+use crate::app::panes::reader::{EntryForm, ReaderSubject};
 use crate::app::panes::tree::rows::RowItem;
 use crate::app::{card, palettes};
 use crate::base::numbers::{count, thousands};
@@ -59,10 +59,10 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.layers.push(MessageBox::new("Other machines", clean_text(&text)));
         }
         Action::Reload => reload(model),
-        Action::PreviewUp => model.preview.scroll(-1),
-        Action::PreviewDown => model.preview.scroll(1),
+        Action::PreviewUp => reader::scroll(model, -1),
+        Action::PreviewDown => reader::scroll(model, 1),
         Action::Wrap => {
-            let is_wrapped = model.preview.toggle_wrap();
+            let is_wrapped = model.reader.toggle_wrap();
             let not = "not wrapping long lines; scroll with left and right";
             model.hint(if is_wrapped { "wrapping long lines" } else { not });
         }
@@ -72,8 +72,18 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Larger | Action::Smaller => resize(model, action == Action::Larger),
         Action::SharePreview => share_preview(model),
         Action::NextPrompt | Action::PreviousPrompt => {
-            if !model.tree.prompt(action == Action::NextPrompt) {
+            let forward = action == Action::NextPrompt;
+            let is_reader = model.focus == KeyContext::Reader;
+            let found = if is_reader { model.reader.prompt(forward) } else { model.tree.prompt(forward) };
+            if found {
+                reader::follow(model);
+            } else {
                 model.hint(format!("no prompt {}", if action == Action::NextPrompt { "below" } else { "above" }));
+            }
+        }
+        Action::NextEntry | Action::PreviousEntry if model.focus == KeyContext::Reader && is_conversation(model) => {
+            if model.reader.next_target(action == Action::NextEntry) {
+                reader::follow(model);
             }
         }
         Action::NextEntry => step(model, 1),
@@ -85,10 +95,17 @@ pub(super) fn act(model: &mut Model, action: Action) {
             let fold = action == Action::FoldAll;
             match model.focus {
                 KeyContext::Sessions => model.sessions.fold_all(fold, &model.catalog),
+                KeyContext::Reader => model.reader.fold_all(fold),
                 _ => model.tree.fold_all(fold),
             }
         }
-        Action::Confirm => model.execute(resume::confirm(model)),
+        Action::Confirm => {
+            let is_reading = model.focus == KeyContext::Reader && model.settings.picker.is_none();
+            let target = model.reader.target().filter(|_| is_reading);
+            if !reader::open(model, target.map(|(.., target)| target)) {
+                model.execute(resume::confirm(model));
+            }
+        }
         Action::MarkRead => unread::mark_read(model),
         Action::CleanUp => model.execute(flows::cleanup::open(model)),
         Action::Undo => model.execute(Command::Change(Request::UndoLast { confirmed_group: None }, NextStep::Select)),
@@ -247,8 +264,8 @@ pub(super) fn returned(model: &mut Model, failure: Option<String>) {
 
 /// Opens the source text of the previewed entry, or the card of the previewed session or project.
 fn open_program(model: &mut Model, with: Opener) {
-    let subject = model.preview.subject;
-    if let PreviewSubject::Entry(entry) = subject
+    let subject = model.reader.subject;
+    if let ReaderSubject::Entry(entry) = subject
         && let Some(body) = model.entry_location(entry)
     {
         model.start_task(Work::ReadSource(body, with), NextStep::Open(with));
@@ -265,8 +282,7 @@ fn go(model: &mut Model, by: isize) {
     match model.focus {
         KeyContext::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
         KeyContext::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
-        _ if by == isize::MAX => model.preview.go_to_end(),
-        _ => model.preview.scroll(by),
+        _ => reader::scroll(model, by),
     }
 }
 
@@ -279,8 +295,8 @@ fn resize(model: &mut Model, larger: bool) {
 }
 
 fn share_preview(model: &mut Model) {
-    let shown = model.pane_sizes.toggle_preview();
-    if shown && model.layout().is_some_and(|layout| layout.preview.is_none()) {
+    let shown = model.pane_sizes.toggle_reader();
+    if shown && model.layout().is_some_and(|layout| layout.reader.is_none()) {
         model.hint("terminal too low for the reader");
     }
 }
@@ -288,9 +304,13 @@ fn share_preview(model: &mut Model) {
 /// Shows entries in the next form in the preview.
 fn next_form(model: &mut Model) {
     model.entry_form = neighbor(EntryForm::ALL, model.entry_form, true);
-    model.preview.reading = None;
-    model.preview.is_stale = true;
+    reader::turn_again(model);
     model.hint(format!("the reader shows {}", model.entry_form.name()));
+}
+
+/// Returns `true` if the reader shows the entries of a branch.
+fn is_conversation(model: &Model) -> bool {
+    matches!(model.reader.subject, ReaderSubject::Entry(_)) && model.entry_form == EntryForm::Entry
 }
 
 /// Selects another entry without leaving the pane; in the list and in a session's preview, another session.
@@ -300,8 +320,8 @@ fn step(model: &mut Model, by: isize) {
         KeyContext::Tree => false,
         _ => {
             matches!(
-                model.preview.subject,
-                PreviewSubject::Session(_) | PreviewSubject::Project(_) | PreviewSubject::MissingParent(_)
+                model.reader.subject,
+                ReaderSubject::Session(_) | ReaderSubject::Project(_) | ReaderSubject::MissingParent(_)
             ) && !matches!(model.tree.selected_item(), Some(RowItem::Inherited | RowItem::Fork(_)))
         }
     };
@@ -311,8 +331,8 @@ fn step(model: &mut Model, by: isize) {
         model.tree.cursor.go(by, model.tree.rows.list.len());
     }
     // The preview shows the new selection.
-    model.preview.turn_to(PreviewSubject::Nothing, model.now);
-    model.preview.is_of_list = is_of_list;
+    model.reader.turn_to(ReaderSubject::Nothing, model.now);
+    model.reader.is_of_list = is_of_list;
 }
 
 /// Goes to the previous or next position in the jump history.
@@ -446,7 +466,7 @@ fn fold(model: &mut Model) {
         KeyContext::Sessions => drop(model.sessions.fold(&model.catalog)),
         KeyContext::Tree if model.tree.fold_or_up() => {}
         KeyContext::Tree => model.focus = KeyContext::Sessions,
-        _ if model.preview.scroll_sideways(false, model.height(KeyContext::Preview)) => {}
+        _ if model.reader.scroll_sideways(false) => {}
         _ => model.focus = KeyContext::Tree,
     }
 }
@@ -462,8 +482,8 @@ fn unfold(model: &mut Model) {
                 model.hint("this fork has no entries of its own yet");
             }
             Some(fork) => drop(model.sessions.select(fork, &model.catalog)),
-            None => model.focus = KeyContext::Preview,
+            None => model.focus = KeyContext::Reader,
         },
-        _ => drop(model.preview.scroll_sideways(true, model.height(KeyContext::Preview))),
+        _ => drop(model.reader.scroll_sideways(true)),
     }
 }

@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere};
 use super::menus::{open_help, open_menu};
-use super::{comparison_and_context, family, files, search, stats};
+use super::{comparison_and_context, family, files, reader, search, stats};
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{copy, names_and_marks, resume};
 use crate::app::hints::hints;
@@ -118,7 +118,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
             model.tree.await_nothing();
             model.tree.cursor.scroll(by, model.tree.rows.list.len(), height);
         }
-        _ => model.preview.scroll(by),
+        _ => reader::scroll(model, by),
     }
 }
 
@@ -271,7 +271,11 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
             (&mut model.sessions.cursor, model.sessions.rows.len(), line)
         }
         KeyContext::Tree => (&mut model.tree.cursor, model.tree.rows.list.len(), line),
-        _ => return,
+        _ => {
+            let target = model.reader.click(line);
+            let _ = reader::open(model, target);
+            return;
+        }
     };
     let at = cursor.top + line;
     if at >= len {

@@ -11,6 +11,7 @@ mod files;
 mod keys;
 mod menus;
 mod prepared_boxes;
+mod reader;
 mod replies;
 mod search;
 mod session_facts;

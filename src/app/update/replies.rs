@@ -5,16 +5,15 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{comparison_and_context, family, files, prepared_boxes, search, session_facts, stats, unread};
+use super::{comparison_and_context, family, files, prepared_boxes, reader, search, session_facts, stats, unread};
 
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks};
 use crate::app::machines::ShownMachine;
 use crate::app::message::{ChangeReply, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
-use crate::app::panes::preview::PreviewSubject;
+use crate::app::panes::reader::ReaderSubject;
 use crate::app::panes::tree::family::FamilyTree;
-use crate::app::session_text;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
@@ -24,10 +23,9 @@ use crate::config::Sort;
 use crate::disk::incremental::FileChanges;
 use crate::keymap::KeyContext;
 use crate::pi::status::PiStatus;
-use crate::render::entry;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::entry::EntryId;
-use crate::session::tree::{EntryIndex, Tree};
+use crate::session::tree::Tree;
 
 /// Handles a reply.
 pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
@@ -41,14 +39,14 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Machine(name, shown) => on_machine(model, name, *shown),
         Reply::Pis(pis) => {
             model.catalog.set_pis(pis, model.now);
-            model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
+            model.reader.is_stale |= matches!(model.reader.subject, ReaderSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
                 model.rebuild_list();
             }
         }
         Reply::Marks(marks) => {
             if model.catalog.set_marks(marks) {
-                model.preview.is_stale = true;
+                model.reader.is_stale = true;
                 model.rebuild_list();
             }
         }
@@ -91,14 +89,7 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
             show_family(model, joined);
             family::fill(model);
         }
-        Reply::Read(doc) => {
-            let mut lines = match model.preview.subject {
-                PreviewSubject::Entry(entry) => session_text::note_of_entry(model, entry),
-                _ => Vec::new(),
-            };
-            lines.extend(doc);
-            model.preview.take(lines);
-        }
+        Reply::Read(text) => reader::on_text(model, ticket, text),
         Reply::LostWorkFound(work) => (model.lost.searching, model.lost.work) = (None, work),
         Reply::SecretsCounted(session, count) => model.checked.secrets = Some((session, count)),
         Reply::TextsRead(done, total) => search::on_read(model, done, total),
@@ -109,7 +100,6 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
                 search.elsewhere = Some(found);
             }
         }
-        Reply::PreviewHits(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, is_first, is_last, progress } => {
             model.tree.take_hits(hits, is_first, is_last, progress);
         }
@@ -354,37 +344,16 @@ fn show_tree(model: &mut Model, tree: Arc<Tree>) {
     } else if model.tree.tree.is_some() {
         return; // who has seen all of it does not want to see less for a moment
     }
-    match (model.tree.own().filter(|before| tree.extends(before)), model.preview.subject) {
-        (Some(_), PreviewSubject::Entry(entry)) if Some(entry.session) != model.tree.session => {}
-        (Some(before), PreviewSubject::Entry(entry)) => {
-            model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at);
-        }
-        (Some(_), _) => {}
-        // Card and preview depend on the tree.
-        (None, _) => model.preview.subject = PreviewSubject::Nothing,
+    // Card and text depend on the tree.
+    if model.tree.own().is_none_or(|before| !tree.extends(before)) {
+        model.reader.subject = ReaderSubject::Nothing;
     }
     model.tree.show(tree);
 }
 
 /// Shows the tree of several sessions. Reads the preview again if it shows an entry differently now.
 fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
-    let entry = match model.preview.subject {
-        PreviewSubject::Entry(entry) => Some(entry),
-        _ => None,
-    };
-    let file = |model: &Model| entry.and_then(|entry| model.tree.file(entry.session).cloned());
-    let before = file(model);
     model.tree.show_family(family);
-    if let (Some(entry), Some(before), Some(now)) = (entry, before, file(model)) {
-        let is_there = |tree: &Tree| (entry.at as usize) < tree.nodes.len();
-        let is_alike = is_there(&before) && is_there(&now) && is_shown_alike(&before, &now, entry.at);
-        model.preview.is_stale |= !is_alike;
-    }
-}
-
-/// Returns `true` if an entry is shown as before: with the same related entries and label.
-fn is_shown_alike(before: &Tree, now: &Tree, at: EntryIndex) -> bool {
-    before.labels.get(&at) == now.labels.get(&at) && entry::related(before, at) == entry::related(now, at)
 }
 
 /// Starts work with other machines, if there are some.
@@ -407,7 +376,7 @@ pub(super) fn on_machine(model: &mut Model, name: String, shown: ShownMachine) {
     let pis: Vec<PiStatus> =
         model.machines.known.iter().flat_map(|(name, shown)| shown.state.pis_in(name, &mirrors)).collect();
     if model.catalog.set_remote_pis(pis, model.now) {
-        model.preview.is_stale = true;
+        model.reader.is_stale = true;
         model.rebuild_list();
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::reader;
 use crate::app::layers::dialogs::{FindLine, SearchLine};
 use crate::app::message::{SearchRequest, Work};
 use crate::app::model::Model;
-use crate::app::panes::preview::PreviewSubject;
 use crate::app::search::Search;
 use crate::app::widgets::LineEdit;
 use crate::catalog::search::SessionHit;
@@ -295,9 +295,8 @@ pub(super) fn on_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, pro
 
 /// Opens the input line.
 pub(super) fn open_find(model: &mut Model) {
-    if model.focus != KeyContext::Tree {
-        model.preview.begin_search();
-    } else if !model.tree.begin_find() {
+    model.reader.begin_search();
+    if !model.tree.begin_find() {
         return;
     }
     let kept = model.kept.find.clone();
@@ -310,9 +309,6 @@ pub(super) fn open_find(model: &mut Model) {
 /// Takes the typed words.
 pub(super) fn find_words(model: &mut Model, text: &str) {
     let words = Words::new(text).map(Arc::new);
-    if model.focus == KeyContext::Preview {
-        return model.preview.search_for(words);
-    }
     model.tree.search_for(words);
     ask_to_find(model);
 }
@@ -331,18 +327,15 @@ fn ask_to_find(model: &mut Model) {
 
 /// Cancels the search and restores the previous state.
 pub(super) fn cancel_find(model: &mut Model) {
-    match model.focus {
-        KeyContext::Preview => model.preview.cancel_search(),
-        _ => model.tree.cancel_find_in_tree(),
+    model.tree.cancel_find_in_tree();
+    if model.focus == KeyContext::Reader {
+        model.reader.cancel_search();
     }
 }
 
 /// Closes the input line and keeps the hits, unless the search is empty.
 pub(super) fn keep_find(model: &mut Model) {
-    let words = match model.focus {
-        KeyContext::Preview => model.preview.find.as_ref().map(|find| &find.words),
-        _ => model.tree.find.as_ref().map(|find| &find.words),
-    };
+    let words = model.tree.find.as_ref().map(|find| &find.words);
     if words.is_some_and(|words| words.is_empty()) {
         cancel_find(model);
     }
@@ -351,8 +344,7 @@ pub(super) fn keep_find(model: &mut Model) {
 /// Ends the search in the focused pane. Returns `true` if there was one.
 pub(super) fn end_find(model: &mut Model) -> bool {
     match model.focus {
-        KeyContext::Preview => model.preview.end_search(),
-        KeyContext::Tree if model.tree.has_own_find() => {
+        KeyContext::Tree | KeyContext::Reader if model.tree.has_own_find() => {
             model.tree.end_find();
             true
         }
@@ -363,11 +355,10 @@ pub(super) fn end_find(model: &mut Model) -> bool {
 /// Goes to the next or previous hit.
 pub(super) fn next_hit(model: &mut Model, forward: bool) {
     let found = match model.focus {
-        KeyContext::Preview => model.preview.next_hit(forward),
+        KeyContext::Reader => reader::next_hit(model, forward),
         _ => model.tree.next_hit(forward),
     };
     match found {
-        None if model.focus == KeyContext::Preview && model.preview.is_awaited() => {}
         None => model.hint("no match in this session"),
         Some(true) if forward => model.hint("search wrapped to the top"),
         Some(true) => model.hint("search wrapped to the end"),
@@ -375,26 +366,11 @@ pub(super) fn next_hit(model: &mut Model, forward: bool) {
     }
 }
 
-/// Searches a tree that has been replaced, and marks hits in the preview.
+/// Searches a tree that has been replaced.
 pub(super) fn sync_find(model: &mut Model) {
     follow_search(model);
     if model.tree.search_again() {
         ask_to_find(model);
-    }
-    let entry = match model.preview.subject {
-        PreviewSubject::Entry(entry) => Some(entry),
-        _ => None,
-    };
-    let words = entry.and_then(|entry| model.tree.words_of(entry));
-    let hit = entry.filter(|_| words.is_some());
-    model.preview.show_words(words);
-    if let Some((lines, words)) = model.preview.start_due_search() {
-        let hit = hit.filter(|_| !model.preview.is_searched());
-        let found = hit.and_then(|entry| model.entry_location(entry));
-        let claim = model.ask(Work::FindInPreview { lines, words, found });
-        if let Some(find) = &mut model.preview.find {
-            find.claim = Some(claim);
-        }
     }
 }
 

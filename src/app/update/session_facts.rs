@@ -4,7 +4,7 @@
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::{LostWorkState, Model};
-use crate::app::panes::preview::PreviewSubject;
+use crate::app::panes::reader::ReaderSubject;
 use crate::app::panes::sessions::ProjectSummary;
 use crate::catalog::SessionKey;
 use crate::catalog::lost_work::compared_paths;
@@ -19,8 +19,8 @@ const MAX_CHECKED_AGAIN: u64 = 4_000_000;
 
 /// Updates the facts. `is_other` is `true` if the preview shows another item.
 pub(super) fn sync(model: &mut Model, is_other: bool) {
-    let card = match model.preview.subject {
-        PreviewSubject::Session(key) => Some(key),
+    let card = match model.reader.subject {
+        ReaderSubject::Session(key) => Some(key),
         _ => None,
     };
     model.sizes.measuring.take_if(|(key, _)| card != Some(*key));

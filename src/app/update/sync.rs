@@ -1,19 +1,17 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{family, files, prepared_boxes, search, session_facts, stats, unread};
+use super::{family, files, prepared_boxes, reader, search, session_facts, stats, unread};
 use crate::app::layers::palette::Palette;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
-use crate::app::panes::preview::PreviewSubject;
+use crate::app::panes::reader::{EntryForm, ReaderSubject};
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::RowItem;
 use crate::app::{card, palettes};
-use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;
 use crate::keymap::KeyContext;
-use crate::render::DocLine;
 use crate::search::qualifier::value::Needs;
 
 /// Updates the dependent state.
@@ -61,8 +59,8 @@ pub(super) fn sync(model: &mut Model) {
     prepared_boxes::forget_slimming(model);
     welcome(model);
     unread::sync(model);
-    if let Some(area) = model.area(KeyContext::Preview) {
-        model.preview.fit(area.text().width.into(), area.body.height.into());
+    if let Some(area) = model.area(KeyContext::Reader) {
+        model.reader.fit(area.text().width.into(), area.body.height.into());
     }
 }
 
@@ -112,76 +110,88 @@ fn request_forks(model: &mut Model) {
 
 fn follow_selection(model: &mut Model) {
     let entry = || match model.tree.selected_item()? {
-        RowItem::Entry(at) => model.tree.entry(at).map(PreviewSubject::Entry),
-        RowItem::Fork(place) => Some(PreviewSubject::Session(model.tree.forks().get(place)?.key)),
-        // While following the leaf, the preview shows the latest entry.
-        RowItem::Run(run) if model.tree.follows => {
-            model.tree.entry(model.tree.rows.runs[run].last()).map(PreviewSubject::Entry)
-        }
-        RowItem::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(PreviewSubject::Run),
+        RowItem::Entry(at) => model.tree.entry(at).map(ReaderSubject::Entry),
+        RowItem::Fork(place) => Some(ReaderSubject::Session(model.tree.forks().get(place)?.key)),
+        RowItem::Run(run) => model.tree.entry(model.tree.rows.runs[run].first()).map(ReaderSubject::Entry),
         RowItem::Inherited => {
             let session = model.tree.session?;
-            Some(PreviewSubject::Session(model.catalog.families().parent(session).unwrap_or(session)))
+            Some(ReaderSubject::Session(model.catalog.families().parent(session).unwrap_or(session)))
         }
-        RowItem::Start => model.tree.session.map(PreviewSubject::Session),
+        RowItem::Start => model.tree.session.map(ReaderSubject::Session),
     };
     let hit = model.sessions.selected_hit().and_then(|found| found.at);
     let is_lost = hit.is_some() && model.search.as_ref().is_some_and(|search| search.query.needs(Needs::LOST_WORK));
     let row = || match model.sessions.selected_row()? {
         // The card of a session lists the labels, the branches or the lost files that matched.
         SessionRow::Session { key, .. } if is_lost || matches!(hit, Some(HitPlace::Newest(_))) => {
-            Some(PreviewSubject::Session(*key))
+            Some(ReaderSubject::Session(*key))
         }
         // A session that was found by an entry shows that entry.
         SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
         SessionRow::Session { .. } if hit.is_some() => entry().filter(|_| model.tree.search_hit().is_some()),
-        SessionRow::Session { key, .. } => Some(PreviewSubject::Session(*key)),
-        SessionRow::MissingParent(key, _) => Some(PreviewSubject::MissingParent(*key)),
-        SessionRow::Project(at) => Some(PreviewSubject::Project(model.sessions.projects.get(*at)?.key)),
+        SessionRow::Session { key, .. } => Some(ReaderSubject::Session(*key)),
+        SessionRow::MissingParent(key, _) => Some(ReaderSubject::MissingParent(*key)),
+        SessionRow::Project(at) => Some(ReaderSubject::Project(model.sessions.projects.get(*at)?.key)),
     };
     let wanted = match model.focus {
         KeyContext::Sessions => row(),
-        KeyContext::Tree => entry(),
-        // The preview keeps its item while that exists.
-        _ if is_there(model, model.preview.subject) => Some(model.preview.subject),
-        _ if model.preview.is_of_list => row(),
+        KeyContext::Tree => match model.reader.subject {
+            // The reader was scrolled within the row.
+            ReaderSubject::Entry(shown) if model.tree.is_row_of(shown) => Some(model.reader.subject),
+            _ => entry(),
+        },
+        _ if model.layers.has(KeyContext::Find) => entry(),
+        // The reader keeps its subject while that exists.
+        _ if is_there(model, model.reader.subject) => Some(model.reader.subject),
+        _ if model.reader.is_of_list => row(),
         _ => entry().or_else(row),
     }
     .unwrap_or_default();
-    let is_other = wanted != model.preview.subject;
-    if is_other {
-        model.preview.turn_to(wanted, model.now);
+    let is_branch = model.entry_form == EntryForm::Entry && matches!(model.reader.subject, ReaderSubject::Entry(_));
+    let is_other = wanted != model.reader.subject;
+    match wanted {
+        // The reader scrolls to another entry of the branch.
+        ReaderSubject::Entry(_) if is_branch && is_other => model.reader.subject = wanted,
+        _ if is_other => model.reader.turn_to(wanted, model.now),
+        _ => {}
     }
     // A pending reading is not restarted: a file that keeps growing would never be shown.
-    let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
-    if let (true, PreviewSubject::Entry(entry)) = (is_other || is_stale, wanted)
-        && let Some(body) = model.entry_location(entry)
-    {
-        let work = Work::Read(body, model.entry_form);
-        model.preview.reading = Some(model.ask_or(work, |model, _, error| {
-            model.preview.take(vec![DocLine::of(vec![Span::clean(Tone::Error, error)])]);
-        }));
+    let is_stale = model.reader.reading.is_none() && std::mem::take(&mut model.reader.is_stale);
+    match wanted {
+        ReaderSubject::Entry(entry) if model.entry_form == EntryForm::Entry => {
+            let words = model.tree.words_of(entry);
+            let is_new = words.as_ref().is_some_and(|words| {
+                is_other || model.reader.sought.as_ref().is_none_or(|sought| !std::sync::Arc::ptr_eq(sought, words))
+            });
+            model.reader.sought = words;
+            if is_stale {
+                model.reader.forget_texts(model.now);
+            }
+            reader::show_branch(model, entry, is_other, is_new);
+        }
+        ReaderSubject::Entry(entry) if is_other || is_stale => reader::read_form(model, entry),
+        _ => {}
     }
-    if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.reading_history.is_none() {
+    if is_other && matches!(wanted, ReaderSubject::MissingParent(_)) && model.reading_history.is_none() {
         // The missing session may be in the trash.
         family::read_history(model);
     }
     session_facts::sync(model, is_other);
     if wanted.has_card() {
         // A card grows while sessions are read.
-        let room = model.area(KeyContext::Preview).map_or(model.size.into(), |area| area.text().as_size());
+        let room = model.area(KeyContext::Reader).map_or(model.size.into(), |area| area.text().as_size());
         let lines = card::of(model, wanted, room);
-        model.preview.show(lines);
+        model.reader.show(lines);
     }
 }
 
 /// Returns `true` if the previewed item still exists.
-fn is_there(model: &Model, subject: PreviewSubject) -> bool {
+fn is_there(model: &Model, subject: ReaderSubject) -> bool {
     match subject {
-        PreviewSubject::Nothing => false,
-        PreviewSubject::Entry(entry) | PreviewSubject::Run(entry) => model.catalog.has(entry.session),
-        PreviewSubject::Session(key) => model.catalog.has(key),
-        PreviewSubject::MissingParent(key) => model.catalog.missing_parent(key).is_some(),
-        PreviewSubject::Project(key) => model.sessions.project(key).is_some(),
+        ReaderSubject::Nothing => false,
+        ReaderSubject::Entry(entry) => model.catalog.has(entry.session),
+        ReaderSubject::Session(key) => model.catalog.has(key),
+        ReaderSubject::MissingParent(key) => model.catalog.missing_parent(key).is_some(),
+        ReaderSubject::Project(key) => model.sessions.project(key).is_some(),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn note_before_input(model: &mut Model) {
 
 /// Notes the session that an input opened.
 pub(super) fn note_after_input(model: &mut Model) {
-    if matches!(model.key_context(), KeyContext::Tree | KeyContext::Preview)
+    if matches!(model.key_context(), KeyContext::Tree | KeyContext::Reader)
         && let Some(key) = model.tree.session
     {
         note(model, &[key]);
@@ -46,9 +46,9 @@ pub(super) fn sync(model: &mut Model) {
     }
     let is_uncovered = matches!(
         model.key_context(),
-        KeyContext::Sessions | KeyContext::Tree | KeyContext::Preview | KeyContext::Search
+        KeyContext::Sessions | KeyContext::Tree | KeyContext::Reader | KeyContext::Search
     );
-    let is_drawn = || model.area(KeyContext::Tree).or(model.area(KeyContext::Preview)).is_some();
+    let is_drawn = || model.area(KeyContext::Tree).or(model.area(KeyContext::Reader)).is_some();
     let key = model.tree.session.filter(|_| is_uncovered && model.tree.tree.is_some() && is_drawn());
     if key != model.unread.shown.map(|(key, _)| key) {
         model.unread.shown = key.map(|key| (key, model.now));

@@ -148,6 +148,9 @@ impl HtmlWriter {
             Part::Thinking(text) => {
                 push(out, &["<details><summary>Thinking</summary><p>", &escape(text.trim()), "</p></details>"]);
             }
+            Part::Folded { title, text } => {
+                push(out, &["<details><summary>", &escape(title), "</summary><pre>", &pre(text), "</details>"]);
+            }
             Part::Code(language, text) => self.code.block(language, text, out),
             Part::Plain(text) => push(out, &["<pre>", &pre(text)]),
             Part::Diff(text) => code::diff(text, out),

@@ -41,13 +41,12 @@ impl PromptBlock<'_> {
         }
     }
 
-    /// Returns a title for the block, with its number of lines.
-    pub(crate) fn title(self, lines: usize) -> String {
-        let name = match self {
+    /// Returns a title for the block.
+    pub(crate) fn title(self) -> String {
+        match self {
             Self::Context(name) => name.to_owned(),
             Self::Skill(_) | Self::File(_) => self.typed(),
-        };
-        format!("▸ {name}, {lines} lines")
+        }
     }
 }
 
@@ -188,7 +187,7 @@ mod tests {
         assert_eq!(without_context(&format!("{context}{context}\n{file}")), file);
         assert_eq!(without_context(file), file);
         let (blocks, rest) = split(file);
-        assert_eq!((blocks[0].0.title(3), rest), ("▸ @a.rs, 3 lines".into(), "Fix it\n"));
+        assert_eq!((blocks[0].0.title(), rest), ("@a.rs".into(), "Fix it\n"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The panes.
 
-pub(super) mod preview;
+pub(super) mod reader;
 mod row_parts;
 pub(super) mod sessions;
 pub(super) mod tree;

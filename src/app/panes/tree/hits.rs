@@ -135,7 +135,7 @@ impl TreeFind {
     }
 
     /// Returns the next hit in a direction, and `true` if the search wrapped around.
-    pub(super) fn next(&self, from: Option<EntryIndex>, forward: bool) -> Option<(EntryIndex, bool)> {
+    pub(crate) fn next(&self, from: Option<EntryIndex>, forward: bool) -> Option<(EntryIndex, bool)> {
         let here = from.map_or(0, |at| self.place(at));
         let behind = self.hits.partition_point(|&hit| self.place(hit) <= here);
         let before = self.hits.partition_point(|&hit| self.place(hit) < here);

@@ -81,6 +81,19 @@ impl TreePane {
         if self.position.folds.len() < before { self.rebuild() } else { self.cursor.follow(self.row_of_selected()) }
     }
 
+    /// Selects the row of the entry that the reader shows, or the row that contains it.
+    pub(crate) fn follow_reader(&mut self, at: EntryIndex) {
+        let Some(entry) = self.entry(at) else { return };
+        self.position.selected = Some(TreeSelection::Entry(entry));
+        self.cursor.follow(self.row_of_selected());
+    }
+
+    /// Returns `true` if the selected row is that of an entry, or contains it.
+    pub(crate) fn is_row_of(&self, entry: EntryRef) -> bool {
+        let at = self.shown(entry).zip(self.tree.as_ref());
+        at.is_some_and(|(at, tree)| self.rows.nearest(tree, at) == self.cursor.at)
+    }
+
     /// Toggles following the leaf. Selects the leaf as soon as the session is open. Returns `true` if the leaf is now
     /// followed.
     pub(crate) fn toggle_follow(&mut self) -> bool {

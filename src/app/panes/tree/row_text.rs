@@ -20,9 +20,17 @@ const PATH: usize = 12;
 
 /// Returns the row of an entry for about `room` columns, without likely secrets. Paths are shortened in the middle.
 pub fn entry(tree: &Tree, at: EntryIndex, settings: &Settings, room: usize) -> Vec<Span> {
+    let mut spans = marks(tree, at, &settings.glyphs);
+    let room = room.saturating_sub(spans_width(&spans));
+    spans.extend(content(tree, at, settings, room));
+    spans
+}
+
+/// Returns the row of an entry without the marks before it.
+pub(crate) fn content(tree: &Tree, at: EntryIndex, settings: &Settings, room: usize) -> Vec<Span> {
     let (node, cwd) = (&tree.nodes[at as usize], &tree.header.cwd);
     let Settings { home, glyphs, .. } = settings;
-    let mut spans = marks(tree, at, glyphs);
+    let mut spans = Vec::new();
     // No message text reports the failure.
     match node.outcome {
         EntryOutcome::Failed if matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) => {

@@ -28,7 +28,7 @@ pub struct Activity {
 
 impl Activity {
     /// Summarizes entries in file order.
-    fn of(tree: &Tree, entries: impl IntoIterator<Item = EntryIndex>) -> Self {
+    pub(crate) fn of(tree: &Tree, entries: impl IntoIterator<Item = EntryIndex>) -> Self {
         let mut activity = Self::default();
         let (mut tools, mut changed) = (HashMap::new(), HashSet::new());
         for at in entries {
@@ -111,15 +111,21 @@ impl Inherited {
 
 /// Summarizes the turn after each prompt, in file order: all entries below it up to the next prompts.
 pub fn turns(tree: &Tree) -> Vec<(EntryIndex, Activity)> {
-    let is_prompt = |at: EntryIndex| tree.nodes[at as usize].kind == EntryKind::User;
-    let turn = |prompt: EntryIndex| {
-        let mut stack = vec![prompt];
-        let below = std::iter::from_fn(|| {
-            let at = stack.pop()?;
-            stack.extend(tree.children(at).iter().rev().filter(|&&child| !is_prompt(child)));
-            Some(at)
-        });
-        (prompt, Activity::of(tree, below))
-    };
-    (0..tree.nodes.len() as EntryIndex).filter(|&at| is_prompt(at)).map(turn).collect()
+    let prompts = (0..tree.nodes.len() as EntryIndex).filter(|&at| is_prompt(tree, at));
+    prompts.map(|prompt| (prompt, turn(tree, prompt))).collect()
+}
+
+fn is_prompt(tree: &Tree, at: EntryIndex) -> bool {
+    tree.nodes[at as usize].kind == EntryKind::User
+}
+
+/// Summarizes the turn after a prompt.
+pub(crate) fn turn(tree: &Tree, prompt: EntryIndex) -> Activity {
+    let mut stack = vec![prompt];
+    let below = std::iter::from_fn(|| {
+        let at = stack.pop()?;
+        stack.extend(tree.children(at).iter().rev().filter(|&&child| !is_prompt(tree, child)));
+        Some(at)
+    });
+    Activity::of(tree, below)
 }

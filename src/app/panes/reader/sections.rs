@@ -1,0 +1,193 @@
+//! The sections of a branch in the reader: prompts and answers, runs of tool calls in one line each, and the other branches
+//! that start at an entry.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::base::text::{Span, spans_text};
+use crate::render::wrap::Wrapped;
+use crate::render::{DocLine, FoldedLines};
+use crate::search::text_match::Words;
+use crate::session::entry::kind::EntryKind;
+use crate::session::tree::node::EntryOutcome;
+use crate::session::tree::{EntryIndex, Tree};
+
+/// A section of the reader's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Section {
+    /// The only text: a card, or another form of an entry.
+    Text,
+    /// An entry.
+    Entry(EntryIndex),
+    /// The title of a run of tool calls, each below the one before it.
+    Run {
+        /// The first entry.
+        first: EntryIndex,
+        /// The last entry.
+        last: EntryIndex,
+    },
+    /// A branch that starts here and is not read, by its first entry.
+    Branch(EntryIndex),
+}
+
+/// A row on which `Enter` acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Folds or unfolds a part of an entry, by its number.
+    Fold(EntryIndex, usize),
+    /// Folds or unfolds a run of tool calls, by its first entry.
+    Run(EntryIndex),
+    /// Goes to a branch, by its first entry.
+    Branch(EntryIndex),
+}
+
+impl Section {
+    /// Returns the first entry.
+    pub(crate) fn entry(self) -> Option<EntryIndex> {
+        match self {
+            Self::Text => None,
+            Self::Entry(at) | Self::Run { first: at, .. } | Self::Branch(at) => Some(at),
+        }
+    }
+
+    /// Passes the entries of the branch that it shows to `take`, the last one first.
+    pub(crate) fn each_entry(self, tree: &Tree, take: &mut dyn FnMut(EntryIndex)) {
+        match self {
+            Self::Entry(at) => take(at),
+            Self::Run { first, last } => {
+                let before = tree.parent(first);
+                tree.to_root(last).take_while(|&at| Some(at) != before).for_each(take);
+            }
+            Self::Text | Self::Branch(_) => {}
+        }
+    }
+
+    pub(crate) fn is_prompt(self, tree: &Tree) -> bool {
+        matches!(self, Self::Entry(at) if tree.node(at).kind == EntryKind::User)
+    }
+
+    /// Returns `true` for a section without an empty line to others like it.
+    pub(super) fn is_tight(self, tree: &Tree) -> bool {
+        match self {
+            Self::Text | Self::Run { .. } | Self::Branch(_) => true,
+            Self::Entry(at) => is_call(tree, at),
+        }
+    }
+}
+
+/// Returns `true` for a tool result, and for an answer of tool calls alone.
+fn is_call(tree: &Tree, at: EntryIndex) -> bool {
+    let node = tree.node(at);
+    node.kind == EntryKind::ToolResult || node.kind == EntryKind::Assistant && node.silent
+}
+
+/// Returns the path to an entry and its continuation: the branch that leads to the leaf, or else the newest branch.
+pub fn branch(tree: &Tree, at: EntryIndex) -> Vec<EntryIndex> {
+    let next = |&at: &EntryIndex| {
+        let children = tree.children(at);
+        children.iter().copied().find(|&child| tree.is_active(child)).or(children.iter().copied().max())
+    };
+    let mut branch = tree.path(at);
+    branch.extend(std::iter::successors(Some(at), next).skip(1));
+    branch
+}
+
+/// Returns the sections of the branch through an entry. Runs begin folded, but show their failed calls, and the `opened`
+/// one.
+pub(super) fn of_branch(
+    tree: &Tree,
+    (at, opened): (EntryIndex, Option<EntryIndex>),
+    is_open_run: &dyn Fn(EntryIndex) -> bool,
+) -> Vec<Section> {
+    let branch = branch(tree, at);
+    let mut sections = Vec::with_capacity(branch.len());
+    let mut run: Vec<EntryIndex> = Vec::new();
+    let end_run = |run: &mut Vec<EntryIndex>, sections: &mut Vec<Section>| {
+        let has_result = run.iter().any(|&at| tree.node(at).kind == EntryKind::ToolResult);
+        let (Some(&first), Some(&last)) = (run.first(), run.last()) else { return };
+        let is_open = !has_result || is_open_run(first);
+        if has_result {
+            sections.push(Section::Run { first, last });
+        }
+        let has_failed = |at: EntryIndex| tree.node(at).outcome == EntryOutcome::Failed;
+        sections
+            .extend(run.drain(..).filter(|&at| is_open || has_failed(at) || opened == Some(at)).map(Section::Entry));
+    };
+    for (place, &entry) in branch.iter().enumerate() {
+        let is_shown = entry == at || !tree.node(entry).kind.is_bookkeeping();
+        if is_call(tree, entry) {
+            run.push(entry);
+        } else if is_shown {
+            end_run(&mut run, &mut sections);
+            sections.push(Section::Entry(entry));
+        }
+        let next = branch.get(place + 1).copied();
+        if tree.is_branch_point(entry) {
+            end_run(&mut run, &mut sections);
+            sections.extend(tree.branches(entry).filter(|child| Some(*child) != next).map(Section::Branch));
+        }
+    }
+    end_run(&mut run, &mut sections);
+    sections
+}
+
+/// The text of a section.
+#[derive(Clone, Debug)]
+pub(crate) struct SectionText {
+    /// All lines.
+    pub(super) whole: Arc<FoldedLines>,
+    /// The lines above them, such as a note.
+    pub(super) before: Vec<DocLine>,
+    /// The lines that are not folded.
+    pub(super) lines: Arc<Vec<DocLine>>,
+    /// The folds by the lines of their titles.
+    pub(super) titles: HashMap<usize, usize>,
+    /// The folded ones.
+    pub(super) closed: HashSet<usize>,
+    /// The wrapped lines, as far as they were displayed.
+    pub(super) wrapped: Wrapped,
+}
+
+impl SectionText {
+    /// Creates the text with a sign before each title of a fold.
+    pub(super) fn new(
+        whole: FoldedLines,
+        before: Vec<DocLine>,
+        is_open: &dyn Fn(usize) -> bool,
+        closed_sign: &str,
+        open_sign: &str,
+    ) -> Self {
+        let mut lines = before.clone();
+        let (mut titles, mut closed) = (HashMap::new(), HashSet::new());
+        let mut folds = whole.folds.iter().enumerate().peekable();
+        let mut at = 0;
+        while at < whole.lines.len() {
+            // Titles of folds in a folded part are skipped.
+            while folds.next_if(|(_, fold)| fold.title < at).is_some() {}
+            let mut line = whole.lines[at].clone();
+            let mut next = at + 1;
+            if let Some((place, fold)) = folds.next_if(|(_, fold)| fold.title == at) {
+                titles.insert(lines.len(), place);
+                let is_open = is_open(place);
+                let sign = if is_open { open_sign } else { closed_sign };
+                line.spans.insert(0, Span::accent(format!("{sign} ")));
+                if !is_open {
+                    closed.insert(place);
+                    next = fold.end;
+                }
+            }
+            lines.push(line);
+            at = next;
+        }
+        Self { whole: Arc::new(whole), before, lines: Arc::new(lines), titles, closed, wrapped: Wrapped::new(1) }
+    }
+}
+
+/// The longest line in bytes in which hits are highlighted.
+const LONGEST: usize = 1 << 16;
+
+/// Returns the hits in a line, unless it is very long.
+pub(super) fn marks(line: &DocLine, words: &Words) -> Vec<std::ops::Range<usize>> {
+    let text = spans_text(&line.spans);
+    if text.len() > LONGEST { Vec::new() } else { words.marks(&text) }
+}
