@@ -62,7 +62,7 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("config", 980),
     ("machines", 1600),
     // The reader is a text of sections since the conversation is read as one.
-    ("app", 13300),
+    ("app", 13400),
     ("ui", 2650),
     ("runtime", 2550),
     ("cli", 7950),

@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use crate::base::numbers;
 use crate::base::text::{Span, Tone};
 use crate::export::document::{BlockRole, Detail, Part, ToolPart};
-use crate::export::parts::Builder;
+use crate::export::parts::{Builder, NO_RESULT};
 use crate::render::document::Document;
 use crate::render::{DocLine, FoldedLines};
 use crate::session::entry::kind::EntryKind;
@@ -89,7 +89,8 @@ fn fill(
     }
     let (role, title) = builder.entry(&entry, line);
     let (parts, _) = builder.finish();
-    if lines.is_raw() || !matches!(role, BlockRole::Tool | BlockRole::Note) {
+    let has_head = !matches!(role, BlockRole::Tool | BlockRole::Note) && !tree.node(at).silent;
+    if lines.is_raw() || has_head {
         head(lines, (tree, at), &entry, role, zone);
     }
     if let Some(label) = tree.labels.get(&at) {
@@ -215,7 +216,8 @@ fn tool(lines: &mut Document<'_>, tool: &ToolPart) {
     if tool.has_failed {
         title.insert(0, Span::new(Tone::Error, "failed "));
     }
-    let is_open = tool.has_failed || tool.parts.iter().any(|part| matches!(part, Part::Diff(_)));
+    let is_answered = !matches!(tool.parts.last(), Some(Part::Note(note)) if note == NO_RESULT);
+    let is_open = tool.has_failed || is_answered && tool.parts.iter().any(|part| matches!(part, Part::Diff(_)));
     lines.fold(DocLine::of(title), is_open, |lines| parts(lines, &tool.parts));
 }
 

@@ -10,6 +10,9 @@ use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse, typ
 use crate::session::json::value::{Fields, items, pretty};
 use crate::session::json::{Str, text_or_empty};
 
+/// The note of a call without a result.
+pub(super) const NO_RESULT: &str = "no result";
+
 /// The number of context lines around a change in a diff.
 const CONTEXT: usize = 3;
 
@@ -178,7 +181,7 @@ impl<'a> Builder<'a> {
     }
 
     fn json(&mut self, raw: &[u8]) {
-        self.parts.push(Part::Code("json".into(), pretty(raw)));
+        self.parts.push(Part::Code("json".into(), json(raw)));
     }
 
     fn image(&self, mime: Str<'_>, bytes: usize, data: Str<'_>) -> Part {
@@ -245,6 +248,8 @@ impl<'a> Builder<'a> {
                 part.parts.push(Part::Tool(inner));
             }
             self.result(&mut part, answer, if call.name.is("read") { &language } else { "" });
+        } else if self.leaves_out_answered {
+            part.parts.push(Part::Note(NO_RESULT.into()));
         }
         if self.detail.tools != ToolDetail::Full {
             part.parts.clear();
@@ -279,6 +284,13 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// The size in bytes from which JSON stays as it is: deeply nested JSON would grow with the square of its size.
+const LONG_JSON: usize = 16 * 1024;
+
+fn json(raw: &[u8]) -> String {
+    if raw.len() < LONG_JSON { pretty(raw) } else { String::from_utf8_lossy(raw).into_owned() }
+}
+
 /// Describes a call on one line.
 fn described(call: &ToolCall<'_>) -> ToolPart {
     let CallDescription { name, path, about } = CallDescription::new(call, &Fields::new(call.arguments));
@@ -309,7 +321,7 @@ fn arguments(call: &ToolCall<'_>, answer: Option<&Message<'_>>, part: &mut ToolP
             None => part.parts.extend(requested_edit(&args)),
         },
         _ if matches!(call.arguments, b"" | b"{}") => {}
-        _ => part.parts.push(Part::Code("json".into(), pretty(call.arguments))),
+        _ => part.parts.push(Part::Code("json".into(), json(call.arguments))),
     }
     language
 }

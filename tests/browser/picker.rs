@@ -4,6 +4,7 @@ use pitree::app::message::{Effect, Msg, Reply};
 use pitree::app::settings::{PickerFormat, PickerOutput};
 use pitree::app::ticket::Ticket;
 use pitree::disk::incremental::FileChanges;
+use pitree::keymap::KeyContext;
 use pitree::pi::launch::Start;
 
 use super::changes::{World, to_entry};
@@ -165,7 +166,7 @@ fn a_session_that_loads_later_is_opened() {
 }
 
 #[test]
-fn it_starts_at_an_entry_and_esc_quits_there() {
+fn it_starts_at_an_entry_and_esc_goes_to_the_list_or_quits() {
     let world = World::new();
     let at = Some((world.path("twin"), Some("a2".into())));
     let mut browser = Browser::at(&[world.dir.path()], at, (160, 40));
@@ -173,5 +174,8 @@ fn it_starts_at_an_entry_and_esc_quits_there() {
     let selected = browser.model.tree.selected_entry().unwrap();
     assert_eq!(browser.model.tree.own().unwrap().nodes[selected as usize].id.as_deref(), Some("a2"));
     browser.press("esc");
+    assert_eq!(browser.model.focus, KeyContext::Sessions);
+    browser.set(|setting| (setting.at, setting.picker) = (Some((world.path("twin"), None)), Some(PickerFormat::Id)));
+    browser.press("tab esc");
     assert!(matches!(browser.wants[..], [Effect::Quit]), "{:?}", browser.wants);
 }

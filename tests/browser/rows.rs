@@ -307,3 +307,15 @@ fn calls_of_custom_tools_show_their_task() {
     browser.press("l v r");
     shows(&browser, "[subagent: Find the tests]");
 }
+
+#[test]
+fn a_turn_opens_in_place() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j l v t home j");
+    let before = items(&browser);
+    browser.press("l");
+    let opened = items(&browser);
+    assert!(opened.len() > before.len() && opened[..=1] == before[..=1], "{}", browser.screen());
+    browser.press("j j h");
+    assert_eq!((items(&browser), browser.model.tree.cursor.at), (before, 1));
+}

@@ -436,17 +436,16 @@ fn back(model: &mut Model) {
     if search::end_find(model) {
         return;
     }
-    // With a session to open, the tree is the first pane.
-    let is_first_pane = match model.focus {
-        KeyContext::Tree => model.settings.at.is_some() && model.search.is_none() && model.marks.is_empty(),
-        focus => focus == KeyContext::Sessions && model.sessions.marks.is_empty(),
-    };
+    let is_first_pane = model.focus == KeyContext::Sessions && model.sessions.marks.is_empty();
     if is_first_pane && (files::go_back(model) || stats::go_back(model)) {
         return;
     }
     match model.focus {
         KeyContext::Tree if !model.marks.is_empty() => model.marks.clear(),
-        KeyContext::Tree if model.settings.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
+        // A picker that was opened at a session begins in the tree.
+        KeyContext::Tree if model.settings.at.is_some() && model.settings.picker.is_some() => {
+            model.effects.push(Effect::Quit);
+        }
         KeyContext::Tree => search::go_back(model),
         KeyContext::Sessions if !model.sessions.marks.is_empty() => {
             model.sessions.marks.clear();

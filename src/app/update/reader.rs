@@ -7,8 +7,9 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::reader::sections::{Section, Target};
 use crate::app::panes::reader::{EntryForm, ReaderSubject};
+use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::RowItem;
-use crate::app::panes::tree::{row_text, summaries};
+use crate::app::panes::tree::summaries::{self, Activity};
 use crate::app::session_text;
 use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::text::{Span, Tone};
@@ -84,10 +85,10 @@ fn request(model: &mut Model, at: EntryIndex) {
 /// Returns the title of a run of tool calls, in the words of the tree.
 fn run(model: &Model, tree: &Tree, (first, last): (EntryIndex, EntryIndex)) -> Vec<Span> {
     let glyphs = &model.settings.glyphs;
-    let sign = if model.reader.is_open_run(first) { &glyphs.unfolded } else { &glyphs.hidden };
+    let sign = if model.reader.is_open_run(first) { &glyphs.open } else { &glyphs.hidden };
     let mut entries = Vec::new();
     Section::Run { first, last }.each_entry(tree, &mut |at| entries.push(at));
-    let activity = summaries::Activity::of(tree, entries.iter().rev().copied());
+    let activity = Activity::of(tree, entries.iter().rev().copied());
     let mut spans = vec![Span::dim(format!("{sign} "))];
     spans.extend(row_text::run(&activity, glyphs));
     spans.extend(nonzero_dollars(activity.cost).map(|cost| Span::dim(format!(" {} {cost}", glyphs.dot))));
@@ -134,7 +135,10 @@ pub(super) fn on_text(model: &mut Model, ticket: u64, mut text: FoldedLines) {
     let (Some(place), Some(tree)) = (model.reader.section_of(at), model.tree.tree.clone()) else { return };
     let before = model.tree.entry(at).map_or(Vec::new(), |entry| session_text::note_of_entry(model, entry));
     if tree.node(at).kind == EntryKind::User {
-        let facts = turn_facts(model, &tree, at);
+        let activity = summaries::turn(&tree, at);
+        // The runs name the tools and files.
+        let facts = row_text::turn(&Activity { calls: 0, changed: Vec::new(), ..activity }, tree.node(at).time);
+        let facts = facts.iter().map(|fact| format!(" {} {fact}", model.settings.glyphs.dot)).collect::<String>();
         text.lines.first_mut().into_iter().for_each(|line| line.spans.push(Span::dim(&facts)));
     }
     if let (EntryKind::ToolResult, Some(fold)) = (tree.node(at).kind, text.folds.first()) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::app::panes::reader::sections::{Section, Target};
+use crate::app::panes::reader::sections::{self, Section, Target};
 use crate::app::panes::reader::{NEAR, Position, ReaderPane};
 use crate::base::text::Glyphs;
 use crate::session::tree::EntryIndex;
@@ -91,6 +91,16 @@ impl ReaderPane {
                 if !self.open_runs.remove(&first) {
                     self.open_runs.insert(first);
                 }
+                let run = self
+                    .sections
+                    .iter()
+                    .copied()
+                    .find(|section| matches!(section, Section::Run { .. }) && section.entry() == Some(first));
+                let mut calls = Vec::new();
+                if let (Some(run), Some(tree)) = (run, self.tree.clone()) {
+                    run.each_entry(&tree, &mut |at| calls.extend(sections::is_result(&tree, at).then_some(at)));
+                }
+                self.lone_calls.extend(calls.pop().filter(|_| calls.is_empty()));
                 self.rebuild_runs(first);
             }
             Target::Branch(_) => {}

@@ -112,6 +112,8 @@ pub struct ReaderPane {
     height: usize,
     /// The first entries of unfolded runs.
     open_runs: HashSet<EntryIndex>,
+    /// The only calls of unfolded runs, which are unfolded, too.
+    lone_calls: HashSet<EntryIndex>,
     /// The folds that the user toggled.
     toggled: HashSet<(EntryIndex, usize)>,
     /// The tool call that the tree selects; it is shown even if its run is folded.
@@ -324,7 +326,9 @@ impl ReaderPane {
         let folds = text.folds.clone();
         let is_open = |fold: usize| {
             let toggled = section.entry().is_some_and(|at| self.toggled.contains(&(at, fold)));
-            (folds[fold].is_open || self.opens_all || self.opened == section.entry()) != toggled
+            let is_call =
+                self.opened == section.entry() || section.entry().is_some_and(|at| self.lone_calls.contains(&at));
+            (folds[fold].is_open || self.opens_all || is_call) != toggled
         };
         let text = SectionText::new(text, before, &is_open, &glyphs.closed, &glyphs.open);
         if let (Section::Entry(at), Some(_)) = (section, self.texts.insert(section, text)) {

@@ -38,14 +38,14 @@ impl ReaderPane {
         self.top.1 = text.wrapped.row_at(&text.lines, line, byte).unwrap_or_default();
     }
 
-    /// Wraps a section until it has some rows, and returns their number, at least 1.
+    /// Wraps a section until it has some rows, and returns their number; 1 if it is not read.
     pub(super) fn len(&mut self, section: usize, rows: usize) -> usize {
         let Some(text) = self.sections.get(section).and_then(|section| self.texts.get_mut(section)) else { return 1 };
         if text.wrapped.width != self.width.max(1) || text.wrapped.style != self.style {
             text.wrapped = Wrapped::with_style(self.width, self.style.clone());
         }
         text.wrapped.ensure(&text.lines, rows);
-        text.wrapped.len().max(1)
+        text.wrapped.len()
     }
 
     /// Returns the number of rows from the top to the end, if that is less than `most` and all of it is read.
@@ -78,7 +78,7 @@ impl ReaderPane {
         while self.top.0 < self.sections.len() {
             let len = self.len(self.top.0, wanted.saturating_add(1));
             if wanted < len || self.top.0 + 1 == self.sections.len() {
-                self.top.1 = wanted.min(len - 1);
+                self.top.1 = wanted.min(len.saturating_sub(1));
                 return;
             }
             wanted -= len;
@@ -94,7 +94,7 @@ impl ReaderPane {
             self.top = (0, 0);
         } else if by == isize::MAX {
             let last = self.sections.len().saturating_sub(1);
-            self.top = (last, self.len(last, usize::MAX) - 1);
+            self.top = (last, self.len(last, usize::MAX).saturating_sub(1));
         } else if by < 0 {
             self.up(by.unsigned_abs());
         } else {

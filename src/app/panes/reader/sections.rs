@@ -75,10 +75,15 @@ impl Section {
     }
 }
 
+/// Returns `true` for a tool result.
+pub(super) fn is_result(tree: &Tree, at: EntryIndex) -> bool {
+    tree.node(at).kind == EntryKind::ToolResult
+}
+
 /// Returns `true` for a tool result, and for an answer of tool calls alone.
 fn is_call(tree: &Tree, at: EntryIndex) -> bool {
     let node = tree.node(at);
-    node.kind == EntryKind::ToolResult || node.kind == EntryKind::Assistant && node.silent
+    is_result(tree, at) || node.kind == EntryKind::Assistant && node.silent
 }
 
 /// Returns the path to an entry and its continuation: the branch that leads to the leaf, or else the newest branch.
@@ -103,7 +108,7 @@ pub(super) fn of_branch(
     let mut sections = Vec::with_capacity(branch.len());
     let mut run: Vec<EntryIndex> = Vec::new();
     let end_run = |run: &mut Vec<EntryIndex>, sections: &mut Vec<Section>| {
-        let has_result = run.iter().any(|&at| tree.node(at).kind == EntryKind::ToolResult);
+        let has_result = run.iter().any(|&at| is_result(tree, at));
         let (Some(&first), Some(&last)) = (run.first(), run.last()) else { return };
         let is_open = !has_result || is_open_run(first);
         if has_result {

@@ -319,7 +319,14 @@ impl TreePane {
         let forks = if only_hits { &[][..] } else { self.forks() };
         let folds = self.position.folds.iter().filter_map(|&entry| self.shown(entry));
         let kept = self.kept.and_then(|entry| self.shown(entry));
-        let mut rows = TreeRows::new(&tree, |at| kept == Some(at) || self.shows(&tree, at), folds, forks);
+        let in_open_turn = self.in_open_turns(&tree);
+        let is_open = |at: EntryIndex| in_open_turn.get(at as usize).is_some_and(|&is_open| is_open);
+        let shows = |at| kept == Some(at) || self.shows(&tree, at) || is_open(at) && passes(&tree, at, Filter::Default);
+        let mut rows = TreeRows::new(&tree, shows, folds, forks);
+        let is_prompt = |at: EntryIndex| tree.nodes[at as usize].kind == EntryKind::User;
+        rows.list
+            .iter_mut()
+            .for_each(|row| row.in_run = row.item.entry().is_some_and(|at| is_open(at) && !is_prompt(at)));
         if let Some(inherited) = self.inherited.filter(|_| !only_hits) {
             rows.push_inherited_row(&tree, inherited.last, self.position.shows_inherited);
         }
@@ -343,6 +350,22 @@ impl TreePane {
         rows.leaf_below = tree.leaf.map_or(0, |leaf| steps(leaf).count());
         self.rows = rows.layout();
         self.cursor.follow(self.row_of_selected());
+    }
+
+    /// Returns `true` for each entry of an unfolded turn; empty if there is none.
+    fn in_open_turns(&self, tree: &Tree) -> Vec<bool> {
+        let is_open = |at: EntryIndex| self.entry(at).is_some_and(|at| self.position.open_runs.contains(&at));
+        if self.filter != Filter::Turns || self.position.open_runs.is_empty() {
+            return Vec::new();
+        }
+        let mut in_open = vec![false; tree.nodes.len()];
+        for &at in &tree.order {
+            in_open[at as usize] = match tree.nodes[at as usize].kind {
+                EntryKind::User => is_open(at),
+                _ => tree.parent(at).is_some_and(|parent| in_open[parent as usize]),
+            };
+        }
+        in_open
     }
 
     fn row_of_selected(&self) -> RowIndex {

@@ -7,6 +7,7 @@ use crate::app::panes::tree::TreePane;
 use crate::app::panes::tree::family::TreeSelection;
 use crate::app::panes::tree::rows::{RowIndex, RowItem, TreeRows};
 use crate::catalog::EntryRef;
+use crate::config::Filter;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::EntryIndex;
 
@@ -122,7 +123,7 @@ impl TreePane {
     /// Folds the selected row or the run that contains it. Returns `true` if anything changed.
     pub fn fold(&mut self) -> bool {
         let row = self.cursor.at;
-        let Some(one) = self.rows.list.get(row) else { return false };
+        let Some(&one) = self.rows.list.get(row) else { return false };
         let changed = match one.item {
             RowItem::Inherited => std::mem::take(&mut self.position.shows_inherited),
             RowItem::Fork(place) => {
@@ -134,6 +135,7 @@ impl TreePane {
                 self.fold_run()
             }
             RowItem::Run(run) if self.rows.runs[run].is_open => self.fold_run(),
+            RowItem::Entry(_) if self.filter == Filter::Turns && self.fold_run() => true,
             _ if !self.rows.is_foldable(row) || one.folded => false,
             _ => self.foldable_entry().is_some_and(|entry| self.position.folds.insert(entry)),
         };
@@ -153,9 +155,16 @@ impl TreePane {
                 return !fork.is_open && self.open_fork(fork.key, true);
             }
             Some(RowItem::Run(_)) => self.foldable_entry().is_some_and(|first| self.position.open_runs.insert(first)),
+            Some(RowItem::Entry(at)) if self.filter == Filter::Turns && !self.rows.list[self.cursor.at].folded => {
+                self.is_prompt(at) && self.entry(at).is_some_and(|entry| self.position.open_runs.insert(entry))
+            }
             _ => self.foldable_entry().is_some_and(|entry| self.position.folds.remove(&entry)),
         };
         self.rebuild_if(changed)
+    }
+
+    fn is_prompt(&self, at: EntryIndex) -> bool {
+        self.tree.as_ref().is_some_and(|tree| tree.node(at).kind == EntryKind::User)
     }
 
     fn rebuild_if(&mut self, changed: bool) -> bool {
@@ -265,7 +274,6 @@ impl TreePane {
 mod tests {
     use super::*;
     use crate::catalog::Catalog;
-    use crate::config::Filter;
     use crate::session::digest::Digest;
 
     #[test]

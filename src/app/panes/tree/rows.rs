@@ -57,7 +57,7 @@ pub struct TreeRow {
     pub children: u32,
     /// `true` if its descendants are folded.
     pub folded: bool,
-    /// `true` if the row belongs to the expanded run above it.
+    /// `true` if the row belongs to the expanded run or the unfolded turn above it.
     pub in_run: bool,
     /// `true` if a fork inherited the entry.
     pub is_inherited: bool,
