@@ -189,6 +189,8 @@ impl ReaderPane {
             let old = self.tree.replace(tree.clone()).filter(|old| tree.extends(old));
             match old {
                 Some(old) if !is_same => {
+                    // An empty line may follow it now.
+                    self.sections.last().and_then(|last| self.texts.remove(last));
                     self.texts.retain(|section, _| section.entry().is_some_and(|at| is_shown_alike(&old, tree, at)));
                     self.claims.clear();
                 }
@@ -320,7 +322,8 @@ impl ReaderPane {
     pub(crate) fn take(&mut self, place: usize, mut text: FoldedLines, before: Vec<DocLine>, glyphs: &Glyphs) {
         let (Some(&section), Some(tree)) = (self.sections.get(place), self.tree.clone()) else { return };
         let is_tight = |section: Option<&Section>| section.is_some_and(|section| section.is_tight(&tree));
-        if !(is_tight(Some(&section)) && is_tight(self.sections.get(place + 1))) {
+        let next = self.sections.get(place + 1);
+        if next.is_some() && !(is_tight(Some(&section)) && is_tight(next)) {
             text.lines.push(DocLine::default());
         }
         let folds = text.folds.clone();
