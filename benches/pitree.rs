@@ -284,7 +284,7 @@ fn frame_of_100000_entries(bencher: Bencher, branch_every: usize) {
 /// as preparation.
 #[divan::bench(
     args = ["| k j", "| home G", "| pageup pagedown", "| { }", "| ctrl+left ctrl+right", "| v c v x", "home g b j | h l", "ctrl+a | v r",
-        "| ctrl+d ctrl+t", "| ctrl+u ctrl+l", "| ctrl+a v o", "| v t ctrl+d", "/ words enter | n N", "/ words | tab"],
+        "| ctrl+d ctrl+t", "| ctrl+u ctrl+l", "| ctrl+a v o", "| v t ctrl+d", "/ words enter | n N", "/ words | tab", "tab | pagedown", "tab home | pagedown pageup", "tab | { }"],
     sample_count = 20
 )]
 fn key_to_frame_of_100000_entries(bencher: Bencher, keys: &str) {

@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::{Command, Stdio};
 use std::sync::{LazyLock, OnceLock};
 
 use anyhow::{Result, ensure};
@@ -23,9 +24,36 @@ use crate::disk::trash::Trash;
 use crate::runtime;
 use crate::runtime::colors::{self, Colors};
 
-/// Buffered standard output.
-pub(super) static STDOUT: LazyLock<Mutex<BufWriter<io::Stdout>>> =
-    LazyLock::new(|| Mutex::new(BufWriter::with_capacity(64 * 1024, io::stdout())));
+/// Buffered standard output, or the input of a pager.
+pub(super) static STDOUT: LazyLock<Mutex<BufWriter<Box<dyn Write + Send>>>> =
+    LazyLock::new(|| Mutex::new(BufWriter::with_capacity(64 * 1024, Box::new(io::stdout()))));
+
+/// Prints to `$PAGER` on a terminal, as gh does: without the variable, there is no pager.
+///
+/// # Errors
+/// The errors of `print`.
+pub(super) fn paged<T>(print: impl FnOnce() -> Result<T>) -> Result<T> {
+    let named = std::env::var("PAGER").unwrap_or_default();
+    let mut words = named.split_whitespace();
+    let program = words.next().filter(|program| *program != "cat" && io::stdout().is_terminal());
+    let pager = program.and_then(|program| {
+        let mut command = Command::new(program);
+        if std::env::var_os("LESS").is_none() {
+            command.env("LESS", "FRX");
+        }
+        command.args(words).stdin(Stdio::piped()).spawn().ok()
+    });
+    let Some((mut pager, input)) = pager.and_then(|mut pager| pager.stdin.take().map(|input| (pager, input))) else {
+        return print();
+    };
+    let begin = |to: Box<dyn Write + Send>| *STDOUT.lock() = BufWriter::with_capacity(64 * 1024, to);
+    flush()?;
+    begin(Box::new(input));
+    let printed = print().and_then(|printed| flush().map(|()| printed).map_err(Into::into));
+    begin(Box::new(io::stdout()));
+    pager.wait()?;
+    printed
+}
 
 /// Writes to buffered standard output.
 ///

@@ -4,15 +4,16 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::iter::successors;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::app::panes::reader::sections::branch;
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::app::panes::tree::summaries::{self, Activity};
@@ -25,7 +26,7 @@ use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load::EntryReader;
 use crate::disk::prompt;
-use crate::export::entry::{related, source_text};
+use crate::export::entry::{document, related, source_text};
 use crate::runtime::raw_output;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{RawTime, parse};
@@ -35,10 +36,11 @@ use crate::session::prompt::message::{SentCall, SentMessage, from, role};
 use crate::session::prompt::plan::{Plan, PlannedPart};
 use crate::session::tree::{EntryIndex, Tree};
 
-/// Show an entry with the entries around it
+/// Show an entry with the entries around it, or a turn as text
 ///
 /// Later entries are those on the branch to the leaf, or on the newest branch. Settings, labels and
 /// names are skipped unless ENTRY is one of them. Prints the ids of the previous and next entries, for paging.
+/// A turn or a stretch is printed as in the reader of the browser, with all of it unfolded.
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
@@ -50,11 +52,20 @@ pub(super) struct ShowCommand {
     /// Show N entries of context before and after
     #[arg(short = 'C', long, value_name = "N", default_value_t = 2)]
     context: usize,
+    /// Show turn N of the branch to the leaf; 1 is the first prompt
+    #[arg(long, value_name = "N", conflicts_with_all = ["entry", "from", "context"])]
+    turn: Option<usize>,
+    /// Show the entries from this one on
+    #[arg(long, value_name = "ENTRY", conflicts_with_all = ["entry", "context"], add = completions::entries())]
+    from: Option<String>,
+    /// Show the entries up to this one
+    #[arg(long, value_name = "ENTRY", requires = "from", add = completions::entries())]
+    to: Option<String>,
     /// Truncate each entry to N characters
-    #[arg(long, value_name = "N", default_value_t = 2000)]
-    chars: usize,
+    #[arg(long, value_name = "N")]
+    chars: Option<usize>,
     /// Print entries without truncation
-    #[arg(long, conflicts_with = "chars")]
+    #[arg(long, conflicts_with = "chars", hide = true)]
     full: bool,
     /// One JSON object
     #[arg(long)]
@@ -99,15 +110,35 @@ struct EntryFields<'a> {
 
 impl ShowCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let place = context.place(&self.session, self.entry.as_deref())?;
+        let asked = self.to.as_ref().or(self.from.as_ref()).or(self.entry.as_ref());
+        let place = context.place(&self.session, asked.map(String::as_str))?;
         let (path, tree) = (&place.path, context.tree(&place.path)?);
         let asked = place.entry_in(&tree)?.or_else(|| last(&tree)).context("the session has no entries")?;
         let branch = branch(&tree, asked);
         let is_said = |at: &EntryIndex| *at == asked || !tree[*at].kind.is_bookkeeping();
         let way: Vec<EntryIndex> = branch.iter().copied().filter(is_said).collect();
         let at = way.iter().position(|&at| at == asked).unwrap_or_default();
-        let from = at.saturating_sub(self.context);
-        let to = (at + self.context + 1).min(way.len());
+        let is_prompt = |at: &EntryIndex| tree[*at].kind == EntryKind::User;
+        let (from, to) = match (self.turn, &self.from) {
+            (Some(turn), _) => {
+                let prompts: Vec<usize> = (0..way.len()).filter(|&at| is_prompt(&way[at])).collect();
+                let Some(&from) = turn.checked_sub(1).and_then(|turn| prompts.get(turn)) else {
+                    return output::nothing(&format!("no turn {turn}: the branch has {}", prompts.len()));
+                };
+                (from, prompts.get(turn).copied().unwrap_or(way.len()))
+            }
+            (None, Some(from)) => {
+                let from = context.place(&self.session, Some(from))?.entry_in(&tree)?;
+                let begin =
+                    way.iter().position(|&at| Some(at) == from).filter(|begin| *begin <= at || self.to.is_none());
+                let begin = begin.context("the entries of --from and --to are not on one branch, in this order")?;
+                (begin, if self.to.is_some() { at + 1 } else { way.len() })
+            }
+            (None, None) => (at.saturating_sub(self.context), (at + self.context + 1).min(way.len())),
+        };
+        if !self.json && (self.turn.is_some() || self.from.is_some()) {
+            return output::paged(|| print_text(&tree, &way[from..to], path)).map(|()| Exit::Done);
+        }
         let mut reader = EntryReader::open(path)?;
         let on_branch: HashSet<EntryIndex> = branch.into_iter().collect();
         let shown = way[from..to].iter();
@@ -123,7 +154,7 @@ impl ShowCommand {
             previous: from.checked_sub(1).and_then(|before| tree.id(way[before])),
             next: way.get(to).and_then(|&behind| tree.id(behind)),
         };
-        let printed = if self.json { output::json(&shown) } else { shown.print() };
+        let printed = if self.json { output::json(&shown) } else { output::paged(|| shown.print()) };
         printed.map(|()| Exit::Done)
     }
 
@@ -142,7 +173,7 @@ impl ShowCommand {
         let entry = parse::line(&line).ok().flatten().unwrap_or_default();
         // The first line is shown as fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
-        let end = whole.char_indices().nth(self.chars).filter(|_| !self.full);
+        let end = self.chars.and_then(|chars| whole.char_indices().nth(chars));
         let text = end.map_or(whole, |(end, _)| &whole[..end]);
         let id = |at: EntryIndex| tree.id(at);
         Ok(EntryFields {
@@ -168,15 +199,19 @@ fn last(tree: &Tree) -> Option<EntryIndex> {
     tree.to_root(tree.leaf).find(says).or(tree.leaf)
 }
 
-/// Returns the path to an entry, and its continuation: the branch that leads to the leaf, or else the newest branch.
-fn branch(tree: &Tree, asked: EntryIndex) -> Vec<EntryIndex> {
-    let behind = |&at: &EntryIndex| {
-        let children = tree.children(at);
-        children.iter().copied().find(|&child| tree.is_active(child)).or(children.iter().copied().max())
-    };
-    let mut branch = tree.path(asked);
-    branch.extend(successors(Some(asked), behind).skip(1));
-    branch
+/// Prints entries as in the reader, with all parts unfolded.
+fn print_text(tree: &Tree, entries: &[EntryIndex], path: &Path) -> Result<()> {
+    let mut reader = EntryReader::open(path)?;
+    for (place, &at) in entries.iter().enumerate() {
+        let line = reader.line(&tree[at])?;
+        let others = related(tree, at).into_iter().map(|at| reader.line(&tree[at])).collect::<Result<Vec<_>>>()?;
+        let text = document(tree, at, (&line, &others), &TimeZone::system(), &|| Duration::ZERO);
+        if place > 0 && !text.lines.is_empty() {
+            output::line("")?;
+        }
+        text.lines.iter().try_for_each(|line| output::line(output::paint_all(&line.spans)))?;
+    }
+    Ok(())
 }
 
 /// Returns the session name: the last one set on any branch.
@@ -206,7 +241,7 @@ impl ShownEntries<'_> {
             outln!("\n{}", output::paint(if entry.asked { Tone::Strong } else { Tone::Dim }, &line))?;
             output::lines(&entry.text, "")?;
             if let Some(whole) = entry.cut_from {
-                outln!("[truncated; {} characters in total; use --full to show all]", thousands(whole))?;
+                outln!("[truncated; {} characters in total; use a larger --chars]", thousands(whole))?;
             }
         }
         if let Some(next) = self.next {

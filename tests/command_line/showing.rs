@@ -50,7 +50,7 @@ fn texts_are_truncated_to_the_requested_size() {
     let cut = &show(&pitree, &["u3", "-C", "0", "--chars", "3"])["entries"][0];
     assert_eq!((&cut["text"], &cut["cutFrom"]), (&json!("Add"), &json!("Add refresh tokens".len())));
     let text = pitree.print(&["show", "branches", "u3", "-C", "0", "--chars", "3"]);
-    assert!(text.contains("\nAdd\n[truncated; 18 characters in total; use --full to show all]"), "{text}");
+    assert!(text.contains("\nAdd\n[truncated; 18 characters in total; use a larger --chars]"), "{text}");
     assert!(text.contains(">> user  u3  ") && text.contains("  abandoned"), "{text}");
     assert!(pitree.print(&["show", "branches", "u3", "-C", "0", "--full"]).contains("Add refresh tokens"));
     assert_eq!(pitree.run(&["show", "branches", "nowhere"]).code, 2);
@@ -104,4 +104,22 @@ fn the_skill_names_existing_commands() {
             assert!(help.contains(option), "pitree {command} has no {option}");
         }
     }
+}
+
+#[test]
+fn a_turn_and_a_stretch_are_printed_as_text() {
+    let pitree = Pitree::new();
+    pitree.fixture("branches");
+    let turn = |number: &str| pitree.run(&["show", "branches", "--turn", number]);
+    let (first, second) = (turn("1"), turn("2"));
+    assert!(first.out.starts_with("you  ") && first.out.contains("\npi  "), "{}", first.out);
+    assert_ne!(first.out, second.out);
+    let none = turn("99");
+    assert!(none.code == 1 && none.out.is_empty() && none.err.contains("no turn 99: the branch has"), "{}", none.err);
+    assert_eq!(turn("0").code, 1);
+    let stretch = pitree.print(&["show", "branches", "--from", "u1"]);
+    assert!(stretch.starts_with(&first.out) && stretch.contains(second.out.trim_end()), "{stretch}");
+    let part = &pitree.objects(&["show", "branches", "--from", "u1", "--to", "a1", "--json"])[0];
+    assert_eq!(ids(part), ["u1", "a1"]);
+    assert_eq!(pitree.run(&["show", "branches", "--from", "a1", "--to", "u1"]).code, 2);
 }
