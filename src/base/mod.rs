@@ -4,6 +4,7 @@
 //! (`archive_paths`) and of those of other machines (`machine_paths`), line diffs (`diff`), sorting (`sort`), typo
 //! suggestions (`typo`) and panic handling ([`catch_panic`]).
 
+pub mod ansi;
 pub(crate) mod archive_paths;
 pub mod catch_panic;
 pub(crate) mod diff;

@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{LazyLock, OnceLock};
 
 use anyhow::{Result, ensure};
@@ -33,16 +33,8 @@ pub(super) static STDOUT: LazyLock<Mutex<BufWriter<Box<dyn Write + Send>>>> =
 /// # Errors
 /// The errors of `print`.
 pub(super) fn paged<T>(print: impl FnOnce() -> Result<T>) -> Result<T> {
-    let named = std::env::var("PAGER").unwrap_or_default();
-    let mut words = named.split_whitespace();
-    let program = words.next().filter(|program| *program != "cat" && io::stdout().is_terminal());
-    let pager = program.and_then(|program| {
-        let mut command = Command::new(program);
-        if std::env::var_os("LESS").is_none() {
-            command.env("LESS", "FRX");
-        }
-        command.args(words).stdin(Stdio::piped()).spawn().ok()
-    });
+    let command = runtime::external::pager().filter(|_| io::stdout().is_terminal());
+    let pager = command.and_then(|mut command| command.stdin(Stdio::piped()).spawn().ok());
     let Some((mut pager, input)) = pager.and_then(|mut pager| pager.stdin.take().map(|input| (pager, input))) else {
         return print();
     };

@@ -1,8 +1,10 @@
 //! Builder for documents. Spans and lines take a multiple of the memory of their text, so only a limited amount of a
 //! document is styled. The rest is shown as plain text.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::base::ansi;
 use crate::base::numbers;
 use crate::base::text::{Span, Tone, clean_lines, clean_text, spans_text};
 use crate::render::{DocLine, Fold, FoldedLines, code, diff, markdown, plain};
@@ -47,7 +49,7 @@ impl<'a> Document<'a> {
 
     /// Returns the source text, sanitized except for line breaks and tabs.
     pub(crate) fn into_text(self) -> String {
-        clean_text(&self.raw.unwrap_or_default())
+        clean_text(&ansi::strip(&self.raw.unwrap_or_default())).into()
     }
 
     /// Appends source text in a document without styles. Returns `false` in a styled document.
@@ -98,15 +100,17 @@ impl<'a> Document<'a> {
 
     /// Appends Markdown.
     pub(crate) fn markdown(&mut self, text: &str) {
+        let text = &ansi::strip(text);
         let may = |to: &mut Self| to.take_or_note(text, "without Markdown");
         self.styled(text, (Tone::Text, false), may, |to| to.lines.extend(markdown::markdown(text, &mut to.code)));
     }
 
     /// Appends text of one tone. `verbatim` text is broken at the edge of the pane, other text between words.
     pub(crate) fn plain(&mut self, tone: Tone, text: &str, verbatim: bool) {
-        let lines = || plain(tone, text).into_iter().map(|line| DocLine { verbatim, ..line });
+        let lines = || colored(tone, text).into_iter().map(|line| DocLine { verbatim, ..line });
+        let long = if text.len() < LONG_TEXT_BYTES { Cow::Borrowed(text) } else { ansi::strip(text) };
         let may = |to: &mut Self| text.len() < LONG_TEXT_BYTES && to.take(text);
-        self.styled(text, (tone, verbatim), may, |to| to.lines.extend(lines()));
+        self.styled(&long, (tone, verbatim), may, |to| to.lines.extend(lines()));
     }
 
     /// Appends source code, and highlights its beginning.
@@ -195,6 +199,24 @@ impl<'a> Document<'a> {
         }
         written(&mut piece);
     }
+}
+
+/// Returns the lines of a text with the colors of its escape sequences.
+fn colored(tone: Tone, text: &str) -> Vec<DocLine> {
+    if !ansi::has_sequences(text) {
+        return plain(tone, text);
+    }
+    let mut lines = vec![DocLine::default()];
+    for (tone, part) in ansi::styled(text.strip_suffix('\n').unwrap_or(text), tone) {
+        for (at, line) in part.split('\n').enumerate() {
+            if at > 0 {
+                lines.push(DocLine::default());
+            }
+            let spans = lines.last_mut().map(|line| &mut line.spans);
+            spans.into_iter().filter(|_| !line.is_empty()).for_each(|spans| spans.push(Span::clean(tone, line)));
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -93,6 +93,19 @@ fn command_line(with: Opener) -> Option<String> {
     }
 }
 
+/// Returns the pager for output of the command line: `$PAGER`, which can have options but no shell syntax.
+pub(crate) fn pager() -> Option<Command> {
+    let line = std::env::var("PAGER").ok()?;
+    let mut words = line.split_whitespace();
+    let mut command = Command::new(words.next().filter(|program| *program != "cat")?);
+    command.args(words);
+    // As gh does: a text that fits is printed, with its colors.
+    if std::env::var_os("LESS").is_none() {
+        command.env("LESS", "FRX");
+    }
+    Some(command)
+}
+
 /// Adds options to a pager that would exit at once on a short text.
 fn staying_open(pager: String) -> String {
     let program = pager.split_whitespace().next().unwrap_or_default();

@@ -3,7 +3,7 @@
 pub(crate) mod cleanup_job;
 pub mod clipboard;
 pub(crate) mod colors;
-mod external;
+pub(crate) mod external;
 mod family;
 mod files_job;
 mod image_viewer;

@@ -240,3 +240,19 @@ fn parts_fold_and_branches_are_followed() {
     browser.press("v x");
     assert!(has(&browser, "it is made"), "{}", browser.screen());
 }
+
+#[test]
+fn escape_sequences_are_colors_and_links() {
+    use pitree::base::text::Tone;
+    let dir = tempfile::tempdir().unwrap();
+    let output = "\u{1b}[31mred\u{1b}[0m plain\r\n\u{1b}]8;;https://a.b\u{7}link\u{1b}]8;;\u{7}\u{1b}[2J\nend";
+    let session = Session::new("s").user("u1", "go").failure("t1", "", "bash", output).assistant("a1", "done");
+    fs::write(dir.path().join("s.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 40);
+    browser.press("j l home tab");
+    let rows = browser.model.reader.rows(None, NOW);
+    let red = rows.iter().flatten().find(|span| span.text == "red").expect("a colored part");
+    assert_eq!(red.tone, Tone::Error);
+    shows(&browser, "link [https://a.b]");
+    assert!(!browser.screen().contains('␛'), "{}", browser.screen());
+}
