@@ -48,3 +48,16 @@ fn a_terminal_has_colors_unless_it_wants_none() {
         assert!(text.contains(&format!("{matched}\u{1b}[1m\u{1b}[4mneedle\u{1b}[0m")), "{text:?}");
     }
 }
+
+#[test]
+fn a_turn_goes_through_the_pager_of_the_user() {
+    let home = Home::new();
+    home.session(&Session::new("one").user("a", "Find the needle").assistant("b", "Here"));
+    let args = ["show", "one", "--turn", "1", "--color", "never"];
+    for (pager, begin) in [("/bin/sed s/^/paged:/", "paged:you"), ("cat", "you"), ("no-such-pager", "you")] {
+        let mut pitree = home.launch(&args).env("PAGER", pager).size(100, 30).open();
+        assert_eq!(pitree.wait_exit(), 0);
+        let text = String::from_utf8(pitree.raw()).unwrap();
+        assert!(text.starts_with(begin) && text.contains("Here"), "{pager}: {text}");
+    }
+}
