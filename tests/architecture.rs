@@ -65,7 +65,8 @@ const MAX_LINES: &[(&str, usize)] = &[
     // The reader is a text of sections since the conversation is read as one.
     ("app", 13400),
     ("ui", 2650),
-    ("runtime", 2550),
+    // Images in the terminal, and the pager of the command line.
+    ("runtime", 2660),
     ("cli", 7950),
 ];
 

@@ -9,6 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use crate::base::numbers;
 use crate::base::text::{Span, Tone};
 use crate::export::document::{BlockRole, Detail, Part, ToolPart};
+use crate::export::markdown::image_address;
 use crate::export::parts::{Builder, NO_RESULT};
 use crate::render::document::Document;
 use crate::render::{DocLine, FoldedLines};
@@ -205,7 +206,14 @@ fn part(lines: &mut Document<'_>, part: &Part) {
             lines.plain(Tone::Text, text, false);
         }
         Part::Tool(tool) => self::tool(lines, tool),
-        Part::Image { mime, bytes, data } => lines.push(image(mime, data, *bytes)),
+        Part::Image { mime, bytes, data } => {
+            let pixels = pixels(data.as_bytes());
+            let size = pixels.map_or(String::new(), |[width, height]| format!(" {width}×{height},"));
+            let line = DocLine::new(Tone::Meta, &format!("[{mime}{size} {}]", numbers::bytes(*bytes as u64)));
+            // Only what is Base64 goes to a terminal.
+            let is_png = mime == "image/png" && image_address(mime, data).is_some();
+            lines.image(line, pixels.unwrap_or([0; 2]), if is_png { data } else { "" });
+        }
     }
 }
 
@@ -219,12 +227,6 @@ fn tool(lines: &mut Document<'_>, tool: &ToolPart) {
     let is_answered = !matches!(tool.parts.last(), Some(Part::Note(note)) if note == NO_RESULT);
     let is_open = tool.has_failed || is_answered && tool.parts.iter().any(|part| matches!(part, Part::Diff(_)));
     lines.fold(DocLine::of(title), is_open, |lines| parts(lines, &tool.parts));
-}
-
-/// Describes an image: its type, its size in pixels, if that is at the start of the data, and in bytes.
-fn image(mime: &str, data: &str, bytes: usize) -> DocLine {
-    let pixels = pixels(data.as_bytes()).map_or(String::new(), |[width, height]| format!(" {width}×{height},"));
-    DocLine::new(Tone::Meta, &format!("[{}{pixels} {}]", mime, numbers::bytes(bytes as u64)))
 }
 
 /// The number of bytes in base64 in which the size of an image is searched.

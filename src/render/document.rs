@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::base::ansi;
 use crate::base::numbers;
 use crate::base::text::{Span, Tone, clean_lines, clean_text, spans_text};
-use crate::render::{DocLine, Fold, FoldedLines, code, diff, markdown, plain};
+use crate::render::{DocImage, DocLine, Fold, FoldedLines, code, diff, markdown, plain};
 use crate::session::json::value::pretty;
 
 /// The maximum number of styled bytes in a document. pi truncates tool output at 50 KB.
@@ -28,6 +28,7 @@ pub(crate) struct Document<'a> {
     /// The source text, if the document is built without styles.
     raw: Option<String>,
     folds: Vec<Fold>,
+    images: Vec<DocImage>,
 }
 
 impl<'a> Document<'a> {
@@ -39,6 +40,7 @@ impl<'a> Document<'a> {
             code: code::HighlightBudget::new(clock),
             raw: None,
             folds: Vec::new(),
+            images: Vec::new(),
         }
     }
 
@@ -49,7 +51,7 @@ impl<'a> Document<'a> {
 
     /// Returns the source text, sanitized except for line breaks and tabs.
     pub(crate) fn into_text(self) -> String {
-        clean_text(&ansi::strip(&self.raw.unwrap_or_default())).into()
+        clean_text(&ansi::strip(&self.raw.unwrap_or_default()))
     }
 
     /// Appends source text in a document without styles. Returns `false` in a styled document.
@@ -68,12 +70,18 @@ impl<'a> Document<'a> {
         let len = self.lines.len();
         self.folds.iter_mut().for_each(|fold| fold.end = fold.end.min(len));
         self.folds.retain(|fold| fold.title + 1 < fold.end);
-        FoldedLines { lines: self.lines, folds: self.folds }
+        FoldedLines { lines: self.lines, folds: self.folds, images: self.images }
     }
 
     /// Returns `true` if the document stores source text.
     pub(crate) fn is_raw(&self) -> bool {
         self.raw.is_some()
+    }
+
+    /// Appends the line of an image.
+    pub(crate) fn image(&mut self, line: DocLine, pixels: [usize; 2], png: &str) {
+        self.images.push(DocImage { line: self.lines.len(), pixels, png: png.into() });
+        self.push(line);
     }
 
     /// Appends a title and a part that can be folded below it.

@@ -8,6 +8,8 @@ pub mod file;
 pub mod markdown;
 pub mod wrap;
 
+use std::sync::Arc;
+
 use crate::base::text::{Span, Tone, clean_lines};
 
 /// One logical line of a document, wrapped to the width of the pane when drawn. In an unstyled long text, it holds many
@@ -61,6 +63,19 @@ pub struct FoldedLines {
     pub lines: Vec<DocLine>,
     /// The folds, by their titles. They can be nested.
     pub folds: Vec<Fold>,
+    /// The images, by their lines.
+    pub images: Vec<DocImage>,
+}
+
+/// An image in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocImage {
+    /// The line that describes it.
+    pub line: usize,
+    /// The width and the height in pixels.
+    pub pixels: [usize; 2],
+    /// The data of a PNG in Base64; empty for other formats, which terminals cannot show.
+    pub png: Arc<str>,
 }
 
 /// A part of a text that can be folded.

@@ -6,6 +6,7 @@ pub(crate) mod colors;
 pub(crate) mod external;
 mod family;
 mod files_job;
+mod graphics;
 mod image_viewer;
 mod input;
 pub mod jobs;
@@ -115,6 +116,7 @@ pub fn run(mut settings: Settings, cache: Option<PathBuf>, changes: Option<Chang
     let setting = Arc::new(settings);
     let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
     let mut model = Model::new(setting.clone(), size, now());
+    model.reader.has_graphics = screen.has_graphics();
     let saved_state = SavedStateFile::restored(state_dir.as_deref(), &mut model);
     let context = JobContext { cache, changes, state_dir, ..JobContext::new(setting.clone()) };
     let workers = Workers::new(context, sender);
@@ -203,7 +205,8 @@ impl Browser {
         }
         loop {
             let is_text = self.model.key_context().takes_text();
-            match screen.set_keys(is_text).and_then(|()| screen.draw(|frame| ui::draw(frame, &self.model))) {
+            let images = ui::images(&self.model);
+            match screen.set_keys(is_text).and_then(|()| screen.draw(images, |frame| ui::draw(frame, &self.model))) {
                 Err(error) if system_terminal::is_hung_up(&error) => return Err(LoopEnd::Killed(1)), // the signal follows
                 drawn => drawn.context("cannot draw on the terminal")?,
             }

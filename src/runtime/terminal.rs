@@ -26,6 +26,7 @@ use crate::app::panes::layout::bounded;
 use crate::base::catch_panic;
 use crate::config::Palette;
 use crate::disk::locate::Environment;
+use crate::runtime::graphics::{self, PlacedImage, Protocol};
 use crate::system::programs;
 use crate::system::terminal::{self as system_terminal, FILES};
 
@@ -36,6 +37,10 @@ pub(super) struct Screen {
     mouse: bool,
     /// `true` if keys are reported as text, `false` as codes; `None` before the first frame.
     reports_text: Option<bool>,
+    /// The protocol for images.
+    graphics: Option<Protocol>,
+    /// The images on the screen.
+    images: Vec<PlacedImage>,
 }
 
 /// The output of the terminal.
@@ -75,7 +80,8 @@ impl Screen {
         take(mouse)?;
         let terminal = output().and_then(|out| Terminal::new(Bounded::new(out)));
         let terminal = terminal.inspect_err(|_| restore())?;
-        Ok(Self { terminal: ManuallyDrop::new(terminal), mouse, reports_text: None })
+        let graphics = graphics::protocol(|name| std::env::var(name).ok());
+        Ok(Self { terminal: ManuallyDrop::new(terminal), mouse, reports_text: None, graphics, images: Vec::new() })
     }
 
     /// Sets how keys are reported: `true` if they type text, `false` for shortcuts, for which terminals with the Kitty
@@ -90,8 +96,28 @@ impl Screen {
         out.flush()
     }
 
-    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(draw).map(|_| ())
+    /// Draws a frame, and images over it if others are shown.
+    pub(super) fn draw(&mut self, images: Vec<PlacedImage>, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let protocol = self.graphics.filter(|_| images != self.images);
+        if protocol == Some(Protocol::Iterm) {
+            // Cells that are written again lose their part of an image.
+            let size = self.terminal.size()?;
+            self.terminal.resize(size.into())?;
+        }
+        self.terminal.draw(draw)?;
+        let Some(protocol) = protocol else { return Ok(()) };
+        let mut out = output()?;
+        queue!(out, BeginSynchronizedUpdate)?;
+        graphics::clear(&mut out, protocol)?;
+        images.iter().try_for_each(|image| graphics::write(&mut out, protocol, image))?;
+        self.images = images;
+        queue!(out, EndSynchronizedUpdate)?;
+        out.flush()
+    }
+
+    /// Returns `true` if the terminal shows images.
+    pub(super) fn has_graphics(&self) -> bool {
+        self.graphics.is_some()
     }
 
     /// Restores the terminal during `pause`, then redraws everything. Returns the columns and rows, which may have
@@ -106,6 +132,7 @@ impl Screen {
     pub(super) fn take_again(&mut self) -> io::Result<(u16, u16)> {
         take(self.mouse)?;
         self.reports_text = None;
+        self.images.clear();
         self.terminal.backend_mut().is_cursor_shown = None;
         // Avoids `clear`, which queries the cursor position; the thread that reads keys would get the answer.
         let size = self.terminal.size()?;

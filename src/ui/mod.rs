@@ -11,14 +11,28 @@ mod stats;
 pub mod theme;
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::model::Model;
+use crate::app::panes::reader::sections::ImageBox;
 use crate::base::text::Span;
+use crate::keymap::KeyContext;
 use header_and_footer::{draw_footer, draw_header};
 use paint::Painter;
+
+/// Returns the images of the reader with their places on the screen.
+pub fn images(model: &Model) -> Vec<(Rect, Arc<str>)> {
+    let Some(area) = model.area(KeyContext::Reader).filter(|_| model.layers.0.is_empty()) else { return Vec::new() };
+    let text = area.text();
+    let place = |(row, image): (usize, &ImageBox)| {
+        let (y, width) = (text.y + row as u16 + 1, image.columns.min(text.width));
+        (Rect { x: text.x, y, width, height: image.rows }, image.png.clone())
+    };
+    model.reader.images(model.now).into_iter().map(place).collect()
+}
 
 /// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {

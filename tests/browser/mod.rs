@@ -306,7 +306,7 @@ fn late_replies_are_dropped() {
         Reply::Failed("a late reply".into()),
         Reply::Read(pitree::render::FoldedLines {
             lines: vec![pitree::render::DocLine::text("a late reply")],
-            folds: Vec::new(),
+            ..Default::default()
         }),
         Reply::Scanned { batch: Default::default(), gone: vec!["/home/demo/code/webshop".into()], held: None },
     ] {

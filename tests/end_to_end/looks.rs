@@ -196,3 +196,29 @@ fn ascii_draws_the_lines_of_the_demo_in_ascii() {
     assert_eq!(odd, Vec::<char>::new());
     pitree.quit();
 }
+
+#[test]
+fn terminals_that_show_images_get_those_of_the_reader() {
+    const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAKAAAABQCAYAAAAAAAAA";
+    let home = Home::new();
+    let content = format!("[{{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"{PNG}\"}}]");
+    let message = format!("\"message\":{{\"role\":\"user\",\"content\":{content}}}");
+    home.session(&Session::new("one").entry("u1", "message", message).assistant("a1", "a picture"));
+    for (name, value, begin) in [
+        ("TERM", "xterm-kitty", "\x1b_Ga=T,f=100,q=2,C=1,c=20,r=5,m=0;"),
+        ("TERM_PROGRAM", "iTerm.app", "\x1b]1337;File=inline=1;width=20;height=5;preserveAspectRatio=1:"),
+        ("TERM_PROGRAM", "other", ""),
+    ] {
+        let mut pitree = home.launch(&[]).env(name, value).size(120, 40).open();
+        pitree.wait_for("a picture");
+        pitree.send("l\t");
+        pitree.wait_for("[image/png");
+        pitree.wait_for("} prompt");
+        pitree.send("q");
+        assert_eq!(pitree.wait_exit(), 0);
+        let text = String::from_utf8_lossy(&pitree.raw()).into_owned();
+        let image = format!("{begin}{PNG}");
+        assert_eq!(text.contains(&image), !begin.is_empty(), "{value}");
+        assert!(!begin.is_empty() || !text.contains("iVBOR"), "{value}");
+    }
+}

@@ -3,7 +3,8 @@
 
 use std::mem;
 
-use crate::app::message::Work;
+use crate::app::command::NextStep;
+use crate::app::message::{Opener, Work};
 use crate::app::model::Model;
 use crate::app::panes::reader::sections::{Section, Target};
 use crate::app::panes::reader::{EntryForm, ReaderSubject};
@@ -190,6 +191,11 @@ pub(super) fn open(model: &mut Model, target: Option<Target>) -> bool {
                 model.reader.subject = ReaderSubject::Entry(entry);
                 model.tree.go_to_entry(entry);
                 show_branch(model, entry, true, false);
+            }
+        }
+        Some(Target::Images(at)) => {
+            if let Some(body) = model.tree.entry(at).and_then(|entry| model.entry_location(entry)) {
+                model.start_task(Work::ReadSource(body, Opener::Editor), NextStep::Open(Opener::Editor));
             }
         }
         Some(target) => model.reader.toggle(target, &model.settings.glyphs),

@@ -33,6 +33,7 @@ impl ReaderPane {
         }
         match item {
             Section::Text => None,
+            Section::Entry(at) if text.images.contains_key(&line) => Some(Target::Images(*at)),
             Section::Entry(at) => text.titles.get(&line).map(|&fold| Target::Fold(*at, fold)),
             Section::Run { first, .. } => (line == 0).then_some(Target::Run(*first)),
             Section::Branch(at) => (line == 0).then_some(Target::Branch(*at)),
@@ -103,7 +104,7 @@ impl ReaderPane {
                 self.lone_calls.extend(calls.pop().filter(|_| calls.is_empty()));
                 self.rebuild_runs(first);
             }
-            Target::Branch(_) => {}
+            Target::Branch(_) | Target::Images(_) => {}
         }
     }
 

@@ -9,7 +9,7 @@ pub mod sections;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use sections::{Section, SectionText, marks};
+use sections::{ImageBox, Section, SectionText, marks};
 
 use crate::app::ticket::Claim;
 use crate::base::named::named;
@@ -109,6 +109,8 @@ pub struct ReaderPane {
     width: usize,
     /// The display of lines that are longer than a row.
     pub style: VerbatimStyle,
+    /// `true` if the terminal shows images.
+    pub(crate) has_graphics: bool,
     height: usize,
     /// The first entries of unfolded runs.
     open_runs: HashSet<EntryIndex>,
@@ -160,8 +162,8 @@ impl ReaderPane {
         self.hold(now);
         let style = VerbatimStyle { left: 0, ..self.style.clone() };
         let (held, waiting, opens_all) = (std::mem::take(&mut self.held), self.waiting, self.opens_all);
-        let (width, height) = (self.width, self.height);
-        *self = Self { subject, style, held, waiting, width, height, opens_all, ..Self::default() };
+        let (width, height, has_graphics) = (self.width, self.height, self.has_graphics);
+        *self = Self { subject, style, held, waiting, width, height, has_graphics, opens_all, ..Self::default() };
     }
 
     /// Reads all texts again.
@@ -287,7 +289,8 @@ impl ReaderPane {
         self.reading = None;
         if self.texts.get(&Section::Text).is_none_or(|text| *text.whole.lines != lines) {
             let text = FoldedLines { lines, ..FoldedLines::default() };
-            self.texts = HashMap::from([(Section::Text, SectionText::new(text, Vec::new(), &|_| false, "", ""))]);
+            self.texts =
+                HashMap::from([(Section::Text, SectionText::new(text, Vec::new(), &|_| false, ("", ""), false))]);
         }
     }
 
@@ -333,7 +336,7 @@ impl ReaderPane {
                 self.opened == section.entry() || section.entry().is_some_and(|at| self.lone_calls.contains(&at));
             (folds[fold].is_open || self.opens_all || is_call) != toggled
         };
-        let text = SectionText::new(text, before, &is_open, &glyphs.closed, &glyphs.open);
+        let text = SectionText::new(text, before, &is_open, (&glyphs.closed, &glyphs.open), self.has_graphics);
         if let (Section::Entry(at), Some(_)) = (section, self.texts.insert(section, text)) {
             self.claims.remove(&at);
         }
@@ -410,6 +413,17 @@ impl ReaderPane {
 
     fn text_rows(&self, words: Option<&Words>) -> Vec<Vec<Span>> {
         self.visible().map(|position| self.row(position, words).unwrap_or_default()).collect()
+    }
+
+    /// Returns the images that are visible as a whole, with the visible row of the line above each.
+    pub fn images(&self, now: i64) -> Vec<(usize, &ImageBox)> {
+        let visible = self.visible().enumerate().filter(|_| self.changes_at(now).is_none());
+        let images = visible.filter_map(|(at, (section, row))| {
+            let text = self.texts.get(&self.sections[section]).filter(|text| !text.images.is_empty())?;
+            let (line, _) = text.wrapped.place(&text.lines, row)?;
+            Some((at, text.images.get(&line).filter(|image| image.rows > 0)?))
+        });
+        images.filter(|(at, image)| at + usize::from(image.rows) < self.height).collect()
     }
 
     fn row(&self, (section, row): Position, words: Option<&Words>) -> Option<Vec<Span>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::text::{Span, spans_text};
 use crate::render::wrap::Wrapped;
-use crate::render::{DocLine, FoldedLines};
+use crate::render::{DocImage, DocLine, FoldedLines};
 use crate::search::text_match::Words;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::node::EntryOutcome;
@@ -39,6 +39,8 @@ pub enum Target {
     Run(EntryIndex),
     /// Goes to a branch, by its first entry.
     Branch(EntryIndex),
+    /// Opens the images of an entry in the viewer of the system.
+    Images(EntryIndex),
 }
 
 impl Section {
@@ -136,6 +138,37 @@ pub(super) fn of_branch(
     sections
 }
 
+/// The place of an image in a text.
+#[derive(Clone, Debug)]
+pub struct ImageBox {
+    /// The columns.
+    pub columns: u16,
+    /// The rows; 0 if it is not shown.
+    pub rows: u16,
+    /// The data in Base64.
+    pub png: Arc<str>,
+}
+
+/// The most columns and rows of an image.
+const IMAGE: [usize; 2] = [64, 20];
+
+/// The pixels of a cell; most fonts are twice as high as wide.
+const CELL: [usize; 2] = [8, 16];
+
+impl ImageBox {
+    /// Scales an image down, so that it fits.
+    fn new(DocImage { pixels: [width, height], png, .. }: &DocImage, has_graphics: bool) -> Self {
+        let is_shown = has_graphics && !png.is_empty() && *width > 0 && *height > 0;
+        let columns = width.div_ceil(CELL[0]).min(IMAGE[0]).max(1);
+        let rows = (columns * CELL[0] * height).div_ceil(width.max(&1) * CELL[1]);
+        let (columns, rows) = match rows > IMAGE[1] {
+            true => ((columns * IMAGE[1] / rows).max(1), IMAGE[1]),
+            false => (columns, rows.max(1)),
+        };
+        Self { columns: columns as u16, rows: if is_shown { rows as u16 } else { 0 }, png: png.clone() }
+    }
+}
+
 /// The text of a section.
 #[derive(Clone, Debug)]
 pub(crate) struct SectionText {
@@ -147,6 +180,8 @@ pub(crate) struct SectionText {
     pub(super) lines: Arc<Vec<DocLine>>,
     /// The folds by the lines of their titles.
     pub(super) titles: HashMap<usize, usize>,
+    /// The images by the lines below which they are shown: their columns and rows, and their data.
+    pub(super) images: HashMap<usize, ImageBox>,
     /// The folded ones.
     pub(super) closed: HashSet<usize>,
     /// The wrapped lines, as far as they were displayed.
@@ -159,11 +194,11 @@ impl SectionText {
         whole: FoldedLines,
         before: Vec<DocLine>,
         is_open: &dyn Fn(usize) -> bool,
-        closed_sign: &str,
-        open_sign: &str,
+        (closed_sign, open_sign): (&str, &str),
+        has_graphics: bool,
     ) -> Self {
         let mut lines = before.clone();
-        let (mut titles, mut closed) = (HashMap::new(), HashSet::new());
+        let (mut titles, mut images, mut closed) = (HashMap::new(), HashMap::new(), HashSet::new());
         let mut folds = whole.folds.iter().enumerate().peekable();
         let mut at = 0;
         while at < whole.lines.len() {
@@ -182,9 +217,23 @@ impl SectionText {
                 }
             }
             lines.push(line);
+            if let Some(image) = whole.images.iter().find(|image| image.line == at) {
+                let image = ImageBox::new(image, has_graphics);
+                let below = std::iter::repeat_n(DocLine::default(), image.rows.into());
+                images.insert(lines.len() - 1, image);
+                lines.extend(below);
+            }
             at = next;
         }
-        Self { whole: Arc::new(whole), before, lines: Arc::new(lines), titles, closed, wrapped: Wrapped::new(1) }
+        Self {
+            whole: Arc::new(whole),
+            before,
+            lines: Arc::new(lines),
+            titles,
+            images,
+            closed,
+            wrapped: Wrapped::new(1),
+        }
     }
 }
 
