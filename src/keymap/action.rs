@@ -19,7 +19,7 @@ named! {
         Reader = "Reader",
         /// The input line of a search over sessions.
         Search = "search line",
-        /// The input line for finding text in a session or the preview.
+        /// The input line for finding text in a session.
         Find = "find line",
         /// The input line for a name, a label or a directory.
         Prompt = "name, label and directory lines",
@@ -248,19 +248,19 @@ actions! {
     PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Previous pane", "Go to the previous pane.";
     PreviousPrompt, "previous-prompt", ["{"], ENTRIES, Moving, "prompt", "Previous prompt", "Go to the previous prompt.";
     NextPrompt, "next-prompt", ["}"], ENTRIES, Moving, "prompt", "Next prompt", "Go to the next prompt.";
-    NextEntry, "next-entry", ["]"], PANES_AND_TEXT, Moving, "next entry", "Next entry", "Select and read the next entry, or the next session in the list; in file content, show the next state in the list.";
-    PreviousEntry, "previous-entry", ["["], PANES_AND_TEXT, Moving, "previous entry", "Previous entry", "Select and read the previous entry, or the previous session in the list; in file content, show the previous state in the list.";
-    PreviewUp, "preview-up", [], PANES, Moving, "reader up", "Scroll reader up", "Scroll the reader up from any pane.";
-    PreviewDown, "preview-down", [], PANES, Moving, "reader down", "Scroll reader down", "Scroll the reader down from any pane.";
+    NextEntry, "next-entry", ["]"], PANES_AND_TEXT, Moving, "next entry", "Next entry", "Select and read the next entry, or the next session in the list; in the reader, select the next part that folds or leads elsewhere; in file content, show the next state in the list.";
+    PreviousEntry, "previous-entry", ["["], PANES_AND_TEXT, Moving, "previous entry", "Previous entry", "Select and read the previous entry, or the previous session in the list; in the reader, select the previous part; in file content, show the previous state in the list.";
+    PreviewUp, "reader-up", [], PANES, Moving, "reader up", "Scroll reader up", "Scroll the reader up from any pane.";
+    PreviewDown, "reader-down", [], PANES, Moving, "reader down", "Scroll reader down", "Scroll the reader down from any pane.";
 
-    FoldAll, "fold-all", ["v c"], FOLDING, View, "fold all", "Fold all", "Fold all rows.";
-    UnfoldAll, "unfold-all", ["v x"], FOLDING, View, "unfold all", "Unfold all", "Unfold all rows.";
+    FoldAll, "fold-all", ["v c"], FOLDING, View, "fold all", "Fold all", "Fold all rows; in the reader, thinking and tool calls.";
+    UnfoldAll, "unfold-all", ["v x"], FOLDING, View, "unfold all", "Unfold all", "Unfold all rows; in the reader, thinking and tool calls.";
     Zoom, "zoom", ["z", "v z"], PANES, View, "zoom", "Toggle full screen", "Toggle full screen for the focused pane.";
     Larger, "larger", ["v >"], PANES, View, "larger", "Enlarge pane", "Enlarge the focused pane.";
     Smaller, "smaller", ["v <"], PANES, View, "smaller", "Shrink pane", "Shrink the focused pane.";
-    SharePreview, "share-preview", ["v v"], PANES, View, "with reader", "Toggle reader", "Show or hide the reader below the tree or the search results.";
+    SharePreview, "show-reader", ["v v"], PANES, View, "with reader", "Toggle reader", "Show or hide the reader below the tree or the search results.";
     Wrap, "wrap", ["v w"], ENTRIES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the reader, or scroll them horizontally.";
-    NextForm, "next-form", ["v e"], ENTRIES, View, "form", "Next reader form", "Show an entry that changed files as entry, with the blocks of extensions, as difference, as whole file after it, or as raw lines.";
+    NextForm, "next-form", ["v e"], ENTRIES, View, "form", "Next reader form", "Show the conversation, the differences of the entry, the whole files after it, or its raw lines.";
 
     Search, "search", ["/"], SESSIONS, Finding, "search", "Search all sessions", "Search all sessions; see Query syntax in the help (?).";
     SearchEverything, "search-everything", ["ctrl+x", "v e"], SEARCHED, Finding, "everything", "Search all text", "While searching, include or exclude tool output, thinking, arguments and custom entries.";
