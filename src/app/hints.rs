@@ -2,6 +2,7 @@
 
 use crate::app::flows::resume;
 use crate::app::model::Model;
+use crate::app::panes::reader::sections::Target;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::{ASCII, width};
 use crate::keymap::{Action, Key, KeyContext};
@@ -119,9 +120,10 @@ fn wanted(model: &Model) -> &'static [Action] {
             A::Palette,
         ],
         _ => &[
-            A::Down,
+            A::PageDown,
             A::NextPrompt,
             A::NextEntry,
+            A::Confirm,
             A::Find,
             A::MenuSelection,
             A::MenuGoTo,
@@ -214,6 +216,8 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
         }
         Action::Confirm if model.focus == KeyContext::Tree && model.tree.selected_fork().is_some() => "go to fork",
         Action::Confirm if model.settings.picker.is_some() => "choose",
+        Action::Confirm if reader_target(model).is_some() => "open",
+        Action::NextEntry if model.focus == KeyContext::Reader && !model.reader.subject.has_card() => "part",
         Action::NextPane => match model.focus {
             KeyContext::Sessions => "tree",
             KeyContext::Tree => "read",
@@ -229,6 +233,12 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
         Action::Back if is_marked && model.focus != KeyContext::Reader => "unmark all",
         _ => action.row().word,
     }
+}
+
+/// Returns what Enter does at the selected row of the reader.
+pub(crate) fn reader_target(model: &Model) -> Option<Target> {
+    let is_reading = model.focus == KeyContext::Reader && model.settings.picker.is_none();
+    model.reader.target().filter(|_| is_reading).map(|(.., target)| target)
 }
 
 /// Returns whether the selected row is folded, if Enter folds and unfolds it.

@@ -6,7 +6,7 @@ use super::menus::{flow_of, open_help, open_menu};
 use super::{comparison_and_context, family, files, reader, replies, search, stats, unread};
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{self, resume};
-use crate::app::hints::does_something;
+use crate::app::hints::{does_something, reader_target};
 use crate::app::histories::JumpPosition;
 use crate::app::layers::dialogs::MessageBox;
 use crate::app::layers::palette::PaletteKind;
@@ -100,9 +100,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             }
         }
         Action::Confirm => {
-            let is_reading = model.focus == KeyContext::Reader && model.settings.picker.is_none();
-            let target = model.reader.target().filter(|_| is_reading);
-            if !reader::open(model, target.map(|(.., target)| target)) {
+            if !reader::open(model, reader_target(model)) {
                 model.execute(resume::confirm(model));
             }
         }
