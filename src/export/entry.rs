@@ -149,7 +149,7 @@ fn head(
         facts.push(format!("thinking {}", level.text()));
     }
     facts.extend(message.and_then(|message| message.duration_ms).map(numbers::duration));
-    if let Some(usage) = entry.used() {
+    if let Some(usage) = entry.used().filter(|usage| usage.tokens > 0.0 || lines.is_raw()) {
         facts.push(format!("{} tokens", numbers::tokens(usage.tokens)));
         let cost = numbers::dollars(usage.cost);
         facts.push(if usage.is_billed { format!("{cost} billed") } else { cost });
