@@ -28,8 +28,9 @@ const AHEAD: usize = 200;
 /// The sections before and after the visible ones that are read in advance.
 const NEAR: usize = 24;
 
-/// The number of sections whose texts are kept.
+/// The number of sections whose texts are kept, and of their bytes.
 const KEPT: usize = 400;
+const KEPT_BYTES: usize = 8_000_000;
 
 /// Milliseconds before the pane shows that it is reading; most texts arrive sooner.
 pub(crate) const READING_DELAY: i64 = 150;
@@ -308,7 +309,8 @@ impl ReaderPane {
         near.end = near.end.max((last + NEAR).min(len));
         let shown: HashSet<Section> = self.sections[near.clone()].iter().copied().collect();
         self.claims.retain(|&at, _| shown.contains(&Section::Entry(at)));
-        if self.texts.len() > KEPT.max(2 * near.len()) {
+        let bytes: usize = self.texts.values().map(|text| text.bytes).sum();
+        if self.texts.len() > KEPT.max(2 * near.len()) || bytes > KEPT_BYTES {
             self.texts.retain(|section, _| shown.contains(section));
         }
         // The visible ones come first.

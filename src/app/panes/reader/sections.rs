@@ -174,6 +174,8 @@ impl ImageBox {
 pub(crate) struct SectionText {
     /// All lines.
     pub(super) whole: Arc<FoldedLines>,
+    /// Their size in bytes.
+    pub(super) bytes: usize,
     /// The lines above them, such as a note.
     pub(super) before: Vec<DocLine>,
     /// The lines that are not folded.
@@ -225,7 +227,9 @@ impl SectionText {
             }
             at = next;
         }
+        let bytes = whole.lines.iter().flat_map(|line| &line.spans).map(|span| span.text.len()).sum();
         Self {
+            bytes,
             whole: Arc::new(whole),
             before,
             lines: Arc::new(lines),
