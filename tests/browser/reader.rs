@@ -9,6 +9,12 @@ use serde_json::json;
 use super::harness::{Browser, NOW, shows};
 use crate::common::session::Session;
 
+snapshot!(reader_prompt_and_run, (100, 30), "j l home tab z");
+snapshot!(reader_unfolded, (100, 30), "j l home tab z v x");
+snapshot!(reader_failed_call, (100, 30), "l home tab z } pagedown");
+snapshot!(reader_edit, (80, 24), "l home tab z } } v x pagedown");
+snapshot!(reader_compaction_and_branch, (100, 30), "l tab z pageup pageup");
+
 /// Opens a session with prose and a long line of output that ends with a known word.
 fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {
     let dir = tempfile::tempdir().unwrap();
