@@ -72,8 +72,8 @@
 	};
 
 	// The toolbar.
-	const bar = make("div", "", "bar");
-	bar.setAttribute("role", "toolbar");
+	const bar = make("section", "", "bar");
+	bar.setAttribute("aria-label", "Controls");
 	const button = (text, title, action) => {
 		const made = make("button", text);
 		made.type = "button";
@@ -89,8 +89,8 @@
 	tree.setAttribute("aria-label", "Entries");
 	tree.hidden = true;
 	const nameOf = (entry) => {
-		const number = entry.querySelector("h2:not(.i)");
-		const element = entry.querySelector("h2.i, h3, h4, h5, h6, p:not(.branch), li, td, summary, pre, img");
+		const number = entry.querySelector(":scope > h2:not(.i)");
+		const element = entry.querySelector(":scope > span, h2.i, h3, h4, h5, h6, p:not(.branch), li, td, summary, pre, img");
 		const text = (element?.textContent ?? "").trim().slice(0, 80);
 		return `${number ? `${number.textContent}. ` : ""}${text}`.trim() || "entry";
 	};
@@ -156,7 +156,7 @@
 	let isOpen = false;
 	const toggleFolds = () => {
 		isOpen = !isOpen;
-		for (const fold of main.querySelectorAll("details")) fold.open = isOpen;
+		for (const fold of main.querySelectorAll("article details")) fold.open = isOpen;
 		pressed(foldsButton, isOpen);
 	};
 	const allButton = button("All branches", "Show all branches (a)", () => toggleAll());
@@ -273,7 +273,7 @@
 	});
 	copyButton.classList.add("copy");
 	copyButton.hidden = true;
-	document.body.append(copyButton);
+	main.append(copyButton);
 	const offer = (event) => {
 		const target = event.target.closest?.("pre");
 		if (!target || target === block) {
@@ -313,7 +313,7 @@
 		keys[event.key]();
 	});
 	const help = make("p", "Keys: j k next and previous entry · n p prompts · ← → branches · / search · b tree · t tools · o folds · c copy");
-	main.querySelector(":scope > footer")?.prepend(help);
+	document.querySelector("footer")?.prepend(help);
 
 	const follow = () => {
 		let id = location.hash.slice(1);
@@ -325,7 +325,7 @@
 	addEventListener("hashchange", follow);
 	let closed = [];
 	addEventListener("beforeprint", () => {
-		closed = [...main.querySelectorAll("details:not([open])")];
+		closed = [...document.querySelectorAll("details:not([open])")];
 		for (const fold of closed) fold.open = true;
 	});
 	addEventListener("afterprint", () => closed.forEach((fold) => (fold.open = false)));

@@ -110,7 +110,7 @@ const use = `(async () => {
 	if (!document.querySelector(".tree") || document.querySelector(".tree").hidden) named("Tree").click();
 	if (document.querySelectorAll(".tree a").length !== entries.length) wrong.push("the tree lacks entries");
 	for (const fold of document.querySelectorAll(".tree button")) fold.click();
-	const folds = document.querySelectorAll("main details");
+	const folds = document.querySelectorAll("article details");
 	named("Unfold").click();
 	if ([...folds].some((fold) => !fold.open)) wrong.push("folds stay closed");
 	named("Unfold").click();

@@ -29,6 +29,9 @@ use crate::runtime::secret_rules::ChosenRules;
 use crate::secrets::{Rules, sample};
 use crate::session::write::import::{self, ImportedHeader};
 
+/// The maximum number of characters of a pull request, an issue or a comment on GitHub.
+const GITHUB: usize = 65_536;
+
 /// Export sessions to share them, without likely secrets
 ///
 /// Writes the branch to ENTRY, or to the leaf, as Markdown or HTML, or as a session file for pi. Likely secrets are
@@ -87,6 +90,12 @@ pub(super) struct ExportCommand {
     /// List likely secrets with at most four characters each, and write nothing; exit code 3 if there are any
     #[arg(long, conflicts_with = "no_redact")]
     list: bool,
+    /// Begin with the last answer, the changed files and the commits (documents only)
+    #[arg(long)]
+    summary: bool,
+    /// Leave out the output of the oldest tool calls until the Markdown has at most so many characters
+    #[arg(long, value_name = "CHARACTERS")]
+    max_length: Option<usize>,
     /// Replace existing files
     #[arg(long)]
     force: bool,
@@ -122,7 +131,7 @@ impl ExportCommand {
         }
         let groups = (!self.no_redact).then(|| self.redact.as_deref().unwrap_or_default());
         let redact = export::collected(&mut sources, groups, &rules)?.finish();
-        let mut run = ExportRun { now: now(), random: &mut crate::changes::random };
+        let mut run = ExportRun { now: now(), random: &mut crate::changes::random, characters: 0 };
         let written = (format, self.detail(format));
         let made = match &mut sources[..] {
             [source] if !self.is_directory(format) => {
@@ -138,6 +147,9 @@ impl ExportCommand {
         };
         output::flush()?;
         output::note(&redact.note());
+        if format == Format::Markdown && sources.len() == 1 {
+            self.note_length(run.characters);
+        }
         if let Some(made) = made {
             raw_output::print(made.as_os_str())?;
             if self.open {
@@ -199,6 +211,8 @@ impl ExportCommand {
             thinking: self.thinking || default.thinking && !self.no_thinking,
             images: self.images || default.images && !self.no_images,
             blocks: self.blocks || default.blocks,
+            summary: self.summary,
+            max_length: self.max_length,
         }
     }
 
@@ -227,10 +241,26 @@ impl ExportCommand {
         if is_file && self.family && self.format.is_none() {
             bail!("a family has a session file for each member; name a directory with --output and add --format jsonl");
         }
+        if is_file && self.summary {
+            bail!("a session file has no summary; omit --summary, or choose --format md or html");
+        }
+        if format != Format::Markdown && self.max_length.is_some() {
+            bail!("only Markdown is shortened; omit --max-length, or choose --format md");
+        }
         if is_stdout && (self.open || self.is_directory(format)) {
             bail!("standard output takes one session and cannot be opened; name a file or a directory with --output");
         }
         Ok(())
+    }
+
+    /// Names the limits that the length of a document passes.
+    fn note_length(&self, characters: usize) {
+        let has = format!("the export has {} characters", thousands(characters));
+        if let Some(max) = self.max_length.filter(|max| characters > *max) {
+            note!("{has}, more than {} even without tool output; try --tools none", thousands(max));
+        } else if characters > GITHUB {
+            note!("{has}; GitHub accepts {} in one text: try --max-length {GITHUB}", thousands(GITHUB));
+        }
     }
 
     /// Returns the path of the output for one session. The default name does not contain the title, which can be secret.

@@ -3,6 +3,7 @@
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::named::named;
+use crate::base::numbers;
 use crate::base::text::clean;
 use crate::render::markdown;
 
@@ -34,11 +35,16 @@ pub struct Detail {
     pub images: bool,
     /// `true` to include the blocks that extensions put before prompts.
     pub blocks: bool,
+    /// `true` to begin with the last answer, the changed files, the commits and the cost.
+    pub summary: bool,
+    /// The maximum length in characters, for which old tool output is left out.
+    pub max_length: Option<usize>,
 }
 
 impl Detail {
     /// All content.
-    pub const WHOLE: Self = Self { tools: ToolDetail::Full, thinking: true, images: true, blocks: true };
+    pub const WHOLE: Self =
+        Self { tools: ToolDetail::Full, thinking: true, images: true, blocks: true, summary: false, max_length: None };
 }
 
 /// The beginning of a document.
@@ -48,6 +54,32 @@ pub struct Head {
     pub title: String,
     /// Names and values.
     pub facts: Vec<(String, String)>,
+    /// The turns and the result.
+    pub outline: Outline,
+}
+
+/// An overview of a document.
+#[derive(Clone, Debug, Default)]
+pub struct Outline {
+    /// The prompts, with the figures of their turns.
+    pub turns: Vec<Turn>,
+    /// The changed files, with the number of changes.
+    pub changed: Vec<(String, usize)>,
+    /// The hashes and titles of the commits.
+    pub commits: Vec<String>,
+    /// The last answer; `None` without a summary.
+    pub result: Option<Vec<Part>>,
+}
+
+/// A prompt and the figures of the entries up to the next one.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// The ID of the block of the prompt.
+    pub id: String,
+    /// The title of the prompt.
+    pub title: String,
+    /// Tool calls, cost and duration.
+    pub facts: Vec<String>,
 }
 
 /// The role of a block.
@@ -165,22 +197,91 @@ pub enum Part {
     },
 }
 
-/// A tool call with its result.
+/// A tool call with its result, or a run of tool calls.
 #[derive(Clone, Debug, Default)]
 pub struct ToolPart {
     /// The name of the tool.
     pub name: String,
     /// The rest of the description on one line: the file, the command.
     pub about: String,
-    /// `true` if the call failed.
-    pub has_failed: bool,
-    /// Arguments and result; empty in a short document.
+    /// `failed`, or how many calls of a run failed; empty if none did.
+    pub failed: String,
+    /// Arguments and result, or the calls of a run; empty in a short document.
     pub parts: Vec<Part>,
+}
+
+impl ToolPart {
+    /// Creates a run of tool calls, which can have thinking between them: `3 tools: bash 2, edited Search.tsx`.
+    fn run(parts: Vec<Part>) -> Self {
+        let (mut calls, mut failed) = (0, 0);
+        let (mut tools, mut changed): (Vec<(&str, usize)>, Vec<&str>) = (Vec::new(), Vec::new());
+        for tool in parts.iter().filter_map(Part::as_tool) {
+            calls += 1;
+            failed += usize::from(!tool.failed.is_empty());
+            if matches!(&*tool.name, "write" | "edit") && tool.failed.is_empty() {
+                let file = tool.about.rsplit(['/', '\\']).next().unwrap_or_default();
+                changed.extend(Some(file).filter(|file| !changed.contains(file)));
+                continue;
+            }
+            match tools.iter_mut().find(|(name, _)| *name == tool.name) {
+                Some((_, uses)) => *uses += 1,
+                None => tools.push((&tool.name, 1)),
+            }
+        }
+        let mut facts: Vec<String> = tools.iter().map(|(name, uses)| format!("{name} {uses}")).collect();
+        facts.extend((!changed.is_empty()).then(|| format!("edited {}", changed.join(", "))));
+        Self {
+            name: format!("{}:", numbers::count(calls, "tool", "tools")),
+            about: one_line(&facts.join(", ")),
+            failed: if failed > 0 { format!("{failed} failed") } else { String::new() },
+            parts,
+        }
+    }
+
+    /// Returns `true` for calls that a reader should see without opening them: failed ones and edits.
+    pub fn is_open(&self) -> bool {
+        let is_open = |part: &Part| matches!(part, Part::Diff(_)) || part.as_tool().is_some_and(Self::is_open);
+        !self.failed.is_empty() || self.parts.iter().any(is_open)
+    }
+}
+
+impl Part {
+    /// Returns the tool call.
+    pub fn as_tool(&self) -> Option<&ToolPart> {
+        if let Self::Tool(tool) = self { Some(tool) } else { None }
+    }
+
+    /// Returns `true` for parts of runs of tool calls.
+    pub(crate) fn is_in_run(&self) -> bool {
+        matches!(self, Self::Tool(_) | Self::Thinking(_))
+    }
+}
+
+/// Joins each run of several tool calls into one part.
+pub(crate) fn join_runs(parts: &mut Vec<Part>) {
+    let mut rest = std::mem::take(parts).into_iter().peekable();
+    while let Some(part) = rest.next() {
+        let mut run = vec![part];
+        while run[0].is_in_run()
+            && let Some(part) = rest.next_if(Part::is_in_run)
+        {
+            run.push(part);
+        }
+        match run.iter().filter_map(Part::as_tool).count() {
+            0 | 1 => parts.append(&mut run),
+            _ => parts.push(Part::Tool(ToolPart::run(run))),
+        }
+    }
 }
 
 /// Appends texts.
 pub(crate) fn push(out: &mut String, texts: &[&str]) {
     texts.iter().for_each(|text| out.push_str(text));
+}
+
+/// Describes a changed file: `src/a.rs (3 changes)`.
+pub(crate) fn changes(path: &str, uses: usize) -> String {
+    format!("{path} ({})", numbers::count(uses, "change", "changes"))
 }
 
 /// Returns the start of a text on one line.

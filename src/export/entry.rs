@@ -221,11 +221,11 @@ fn part(lines: &mut Document<'_>, part: &Part) {
 fn tool(lines: &mut Document<'_>, tool: &ToolPart) {
     let separator = if tool.about.is_empty() { "" } else { ": " };
     let mut title = vec![Span::clean(Tone::Tool, &format!("[{}{separator}{}]", tool.name, tool.about))];
-    if tool.has_failed {
+    if !tool.failed.is_empty() {
         title.insert(0, Span::new(Tone::Error, "failed "));
     }
     let is_answered = !matches!(tool.parts.last(), Some(Part::Note(note)) if note == NO_RESULT);
-    let is_open = tool.has_failed || is_answered && tool.parts.iter().any(|part| matches!(part, Part::Diff(_)));
+    let is_open = !tool.failed.is_empty() || is_answered && tool.parts.iter().any(|part| matches!(part, Part::Diff(_)));
     lines.fold(DocLine::of(title), is_open, |lines| parts(lines, &tool.parts));
 }
 

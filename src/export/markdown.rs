@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::base::text::{clean, clean_text};
 use crate::base::{numbers, sort};
-use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart, push};
+use crate::export::document::{BlockRole, EntryBlock, Head, Outline, Part, ToolPart, changes, push};
 use crate::export::{IndexRow, Writer};
 use crate::render::markdown::starts_too_deep;
 
@@ -24,6 +24,8 @@ pub struct MarkdownWriter {
     prompts: usize,
     /// `true` if the last block ends with a list of tool calls.
     in_list: bool,
+    /// The list of changed files, for the end.
+    changed: String,
 }
 
 impl Writer for MarkdownWriter {
@@ -33,6 +35,17 @@ impl Writer for MarkdownWriter {
             push(out, &["- **", name, ":** ", &escape(value), "\n"]);
         }
         out.push('\n');
+        let Outline { changed, commits, result, .. } = &head.outline;
+        let changed: Vec<String> = changed.iter().map(|(path, uses)| changes(&escape(path), *uses)).collect();
+        let changed = list("Changed files", &changed);
+        let Some(result) = result else {
+            self.changed = changed;
+            return;
+        };
+        out.push_str("## Result\n\n");
+        parts(result, out);
+        let commits: Vec<String> = commits.iter().map(|commit| escape(commit)).collect();
+        push(out, &[&changed, &list("Commits", &commits), "---\n\n"]);
     }
 
     fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
@@ -79,7 +92,7 @@ impl Writer for MarkdownWriter {
     }
 
     fn foot(&mut self, notes: &[String], out: &mut String) {
-        push(out, &[if self.in_list { "\n" } else { "" }, "---\n\n"]);
+        push(out, &[if self.in_list { "\n" } else { "" }, &self.changed, "---\n\n"]);
         notes.iter().for_each(|note| push(out, &["*", &escape(note), "*\n\n"]));
         out.truncate(out.trim_end().len() + 1);
     }
@@ -91,6 +104,12 @@ impl Writer for MarkdownWriter {
         }
         out.push('\n');
     }
+}
+
+/// Returns a heading with a list of escaped texts, or an empty text.
+fn list(title: &str, items: &[String]) -> String {
+    let items: String = items.iter().flat_map(|item| ["- ", item, "\n"]).collect();
+    if items.is_empty() { items } else { format!("### {title}\n\n{items}\n") }
 }
 
 /// Writes facts that are already escaped.
@@ -151,10 +170,10 @@ fn part(part: &Part, out: &mut String) {
 }
 
 fn tool(tool: &ToolPart, out: &mut String) {
-    let failed = if tool.has_failed { " — failed" } else { "" };
+    let failed = if tool.failed.is_empty() { String::new() } else { format!(" — {}", tool.failed) };
     if tool.parts.is_empty() {
         let about = if tool.about.is_empty() { String::new() } else { format!(" {}", escape(&tool.about)) };
-        return push(out, &["- **", &escape(&tool.name), "**", &about, failed, "\n"]);
+        return push(out, &["- **", &escape(&tool.name), "**", &about, &failed, "\n"]);
     }
     let summary = format!("<b>{}</b> {}{failed}", escape_html(&tool.name), escape_html(&tool.about));
     details(summary.trim(), out, |out| parts(&tool.parts, out));
@@ -490,7 +509,7 @@ mod tests {
     fn document(texts: &[String]) -> String {
         let (mut writer, mut out) = (MarkdownWriter::default(), String::new());
         let facts = texts.iter().map(|text| ("Name".to_owned(), text.clone())).collect();
-        writer.head(&Head { title: texts.concat(), facts }, &mut out);
+        writer.head(&Head { title: texts.concat(), facts, ..Head::default() }, &mut out);
         let row = |text: &String| Part::Tool(ToolPart { about: text.clone(), ..ToolPart::default() });
         let roles = [BlockRole::Prompt, BlockRole::Answer, BlockRole::Tool, BlockRole::Summary, BlockRole::Message];
         for (number, role) in roles.into_iter().chain(roles).enumerate() {

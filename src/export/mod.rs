@@ -6,10 +6,12 @@ pub mod entry;
 pub mod html;
 pub mod jsonl;
 pub mod markdown;
+mod outline;
 mod parts;
 pub mod personal;
 pub mod reduced;
 pub mod selection;
+mod shortened;
 
 use crate::base::named::named;
 use crate::export::document::{Detail, EntryBlock, Head};
@@ -76,9 +78,12 @@ impl Format {
         if self.facts().writer.is_none() { Detail::WHOLE } else { Detail::default() }
     }
 
-    /// Returns a writer of documents, or `None` for session files.
-    pub fn writer(self) -> Option<Box<dyn Writer>> {
-        self.facts().writer.map(|new| new())
+    /// Returns a writer of documents, or `None` for session files. Only Markdown has a maximum length.
+    pub fn writer(self, max_length: Option<usize>) -> Option<Box<dyn Writer>> {
+        match (self, max_length) {
+            (Self::Markdown, Some(max)) => Some(Box::new(shortened::ShortenedMarkdown::new(max))),
+            _ => self.facts().writer.map(|new| new()),
+        }
     }
 }
 

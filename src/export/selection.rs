@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use anyhow::Result;
 
 use crate::base::numbers;
-use crate::export::document::{BlockRole, BranchStart, Detail, EntryBlock, Part, minute, one_line};
+use crate::export::document::{
+    BlockRole, BranchStart, Detail, EntryBlock, Part, ToolDetail, join_runs, minute, one_line,
+};
 use crate::export::entry::related;
 use crate::export::parts;
 use crate::session::entry::kind::EntryKind;
@@ -19,6 +21,8 @@ pub struct Selection<'a> {
     pub tree: &'a Tree,
     /// The entries, each with the context edit that replaces its content.
     pub entries: Vec<(EntryIndex, Option<EntryIndex>)>,
+    /// The entry where the document ends.
+    pub end: Option<EntryIndex>,
     /// `true` if they contain several branches.
     pub has_branches: bool,
     /// The included content.
@@ -31,9 +35,16 @@ pub struct Selection<'a> {
 pub type ReadBody<'a> = &'a mut dyn FnMut(EntryIndex) -> Result<Vec<u8>>;
 
 /// The line of an entry, with the line of the context edit that replaces its content.
-struct Body {
+pub(super) struct Body {
     line: Vec<u8>,
     edit: Option<Vec<u8>>,
+}
+
+impl Body {
+    /// Reads an entry of a selection.
+    pub(super) fn read((at, edit): (EntryIndex, Option<EntryIndex>), read: ReadBody<'_>) -> Result<Self> {
+        Ok(Self { line: read(at)?, edit: edit.map(read).transpose()? })
+    }
 }
 
 impl Selection<'_> {
@@ -46,6 +57,7 @@ impl Selection<'_> {
         let mut told = PrintedFacts::default();
         let known: HashSet<EntryIndex> = self.entries.iter().map(|&(at, _)| at).filter(|_| self.has_branches).collect();
         let mut joined = HashSet::new();
+        let mut open: Option<OpenBlock> = None;
         for (place, &(at, edit)) in self.entries.iter().enumerate() {
             let above = self.tree.parent(at).and_then(|parent| state.near.get(&parent).cloned());
             let above = above.or_else(|| state.last.clone());
@@ -53,11 +65,12 @@ impl Selection<'_> {
                 state.pass(self.tree, at, above);
                 continue;
             }
-            let body = Body { line: read(at)?, edit: edit.map(&mut *read).transpose()? };
+            let body = Body::read((at, edit), read)?;
             let mut results = Vec::new();
             for result in self.results(place, &known) {
                 results.push((result, read(result)?));
             }
+            let before = told.clone();
             let Some(mut block) = self.block(at, &body, &mut results, &mut told) else {
                 state.pass(self.tree, at, above);
                 continue;
@@ -65,14 +78,33 @@ impl Selection<'_> {
             joined.extend(results.iter().map(|(result, _)| *result));
             block.parent.clone_from(&above);
             block.branch = state.branch(self.tree, at).filter(|_| self.has_branches);
-            state.near.insert(at, block.id.clone());
-            state.last = Some(block.id.clone());
             let entries = results.iter().map(|(result, _)| *result).chain([at]);
             let points = entries.filter(|&at| self.tree.is_branch_point(at));
             state.last_title.extend(points.map(|at| (at, block.summary())));
-            take(block)?;
+            let cost = self.tree.node(at).cost;
+            match &mut open {
+                Some(run) if told.model == before.model && run.continues_with(&block) => {
+                    // The time is not printed.
+                    told = before;
+                    run.cost += cost;
+                    run.block.parts.append(&mut block.parts);
+                }
+                _ => open.replace(OpenBlock { cost, block }).map_or(Ok(()), |run| self.close(run, take))?,
+            }
+            state.last = open.as_ref().map(|run| run.block.id.clone());
+            state.near.extend(state.last.clone().map(|id| (at, id)));
         }
-        Ok(())
+        open.map_or(Ok(()), |run| self.close(run, take))
+    }
+
+    /// Passes a block on with its cost. Joins runs of tool calls, unless they have a line each.
+    fn close(&self, run: OpenBlock, take: &mut dyn FnMut(EntryBlock) -> Result<()>) -> Result<()> {
+        let OpenBlock { mut block, cost } = run;
+        block.facts.extend(numbers::nonzero_dollars(cost));
+        if self.detail.tools == ToolDetail::Full {
+            join_runs(&mut block.parts);
+        }
+        take(block)
     }
 
     /// Returns the tool results that follow an answer: on its branch, or in a whole tree, on its first branch with results.
@@ -98,7 +130,7 @@ impl Selection<'_> {
     }
 
     /// Builds the block of an entry, or returns `None` if it is empty. Keeps only the results of its calls in `results`.
-    fn block(
+    pub(super) fn block(
         &self,
         at: EntryIndex,
         body: &Body,
@@ -157,7 +189,6 @@ impl Selection<'_> {
             facts.push(model.clone());
             told.model = model;
         }
-        facts.extend(numbers::nonzero_dollars(node.cost));
         facts
     }
 
@@ -170,9 +201,29 @@ impl Selection<'_> {
     }
 }
 
+/// The longest run of tool calls. More would have to be kept in memory.
+const MAX_RUN: usize = 200;
+
+/// A block to which the tool calls of the next entries can be added.
+struct OpenBlock {
+    block: EntryBlock,
+    /// The cost of its entries.
+    cost: f64,
+}
+
+impl OpenBlock {
+    /// Returns `true` if a block consists only of tool calls that follow those of this block.
+    fn continues_with(&self, next: &EntryBlock) -> bool {
+        let are_of_model = [&self.block, next].iter().all(|it| matches!(it.role, BlockRole::Answer | BlockRole::Tool));
+        let has_marks = next.label.is_some() || next.branch.is_some();
+        let follows = next.parent.as_ref() == Some(&self.block.id) && self.block.parts.len() < MAX_RUN;
+        are_of_model && !has_marks && follows && next.parts.iter().all(Part::is_in_run)
+    }
+}
+
 /// Facts that are repeated only when they change.
-#[derive(Default)]
-struct PrintedFacts {
+#[derive(Clone, Default)]
+pub(super) struct PrintedFacts {
     day: String,
     model: String,
 }

@@ -336,7 +336,7 @@ impl JobContext {
             *path = locate::expand(&*path, Path::new(&self.settings.home));
         }
         let rules = ChosenRules::new(&self.settings.config.redact)?;
-        request.run(&self.settings.home, &rules, &mut ExportRun { now: now(), random: &mut { random } })
+        request.run(&self.settings.home, &rules, &mut ExportRun { now: now(), random: &mut { random }, characters: 0 })
     }
 
     /// Makes a change, and reports its progress periodically.

@@ -38,6 +38,8 @@ pub(crate) const DIRECTORY: &str = "pitree-export";
 pub(crate) struct ExportRun<'a> {
     pub(crate) now: i64,
     pub(crate) random: &'a mut dyn FnMut() -> u128,
+    /// The number of characters of the written documents.
+    pub(crate) characters: usize,
 }
 
 /// Collects the secrets of all sources. Without `groups`, nothing is redacted.
@@ -92,8 +94,8 @@ pub(crate) fn directory(
         let facts = facts.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" · ");
         rows.push(IndexRow { file: made.unwrap_or(file), title: head.title, facts });
     }
-    let Some(mut writer) = text_format.writer() else { return Ok(dir.into()) };
-    let head = Head { title: "pi sessions".into(), facts: Vec::new() };
+    let Some(mut writer) = text_format.writer(None) else { return Ok(dir.into()) };
+    let head = Head { title: "pi sessions".into(), ..Head::default() };
     target::index(&mut *writer, &head, &rows, &notes(redact, run.now), index_target)?;
     Ok(dir.into())
 }
@@ -109,18 +111,24 @@ pub(crate) fn write(
     mut target: Target<'_>,
     run: &mut ExportRun<'_>,
 ) -> Result<Option<PathBuf>> {
-    let Some(mut writer) = format.writer() else {
+    let Some(mut writer) = format.writer(detail.max_length) else {
         return session_file(source, detail, redact, target, run);
     };
-    let head = source.head(redact)?;
-    target.begin(&mut *writer, head)?;
+    let mut head = source.head(redact)?;
     let tree = source.tree.clone();
     let label = |text: &str| redact.text(text).into_owned();
-    let (entries, has_branches) = (source.entries.clone(), source.scope == Scope::Tree);
-    let selection = Selection { tree: &tree, entries, has_branches, detail, label: &label };
+    let (entries, end, has_branches) = (source.entries.clone(), source.end, source.scope == Scope::Tree);
+    let selection = Selection { tree: &tree, entries, end, has_branches, detail, label: &label };
     let mut read = |at| Ok(redact.line(&source.line(at)?));
+    head.outline = selection.outline(&mut read)?;
+    // Several pages have an index of their own, and their prompts are not known yet.
+    let bytes = selection.entries.iter().map(|&(at, _)| tree[at].len as usize).sum::<usize>();
+    if bytes > writer.page_bytes() / 2 {
+        head.outline.turns.clear();
+    }
+    target.begin(&mut *writer, head)?;
     selection.each(&mut read, &mut |block| target.entry(&mut *writer, &block))?;
-    target.end(&mut *writer, &notes(redact, run.now))
+    target.end(&mut *writer, &notes(redact, run.now), &mut run.characters)
 }
 
 /// Writes a session file with the chosen entries.
@@ -348,7 +356,7 @@ mod tests {
                 kept: Vec::new(),
                 to,
             };
-            let mut run = ExportRun { now: 0, random: &mut || 7 };
+            let mut run = ExportRun { now: 0, random: &mut || 7, characters: 0 };
             let result = request.run("/", Rules::built_in(), &mut run).unwrap();
             assert!(
                 result.text.contains("[github-token 1]") || result.text.contains("\\[github-token 1\\]"),

@@ -189,7 +189,7 @@ impl Source {
         ];
         facts.retain(|(_, value)| !value.is_empty());
         let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Head { title, facts })
+        Ok(Head { title, facts, ..Head::default() })
     }
 }
 

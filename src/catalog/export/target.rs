@@ -10,7 +10,7 @@ use crate::base::path_context::PathContext;
 use crate::catalog::export::redact::ExportRedactor;
 use crate::disk::create;
 use crate::disk::new_file::{self, NewFile};
-use crate::export::document::{EntryBlock, Head};
+use crate::export::document::{EntryBlock, Head, Outline};
 use crate::export::{IndexRow, PageLink, Writer};
 
 /// The output of one session.
@@ -20,6 +20,8 @@ pub(crate) struct Target<'a> {
     head: Head,
     /// The number of bytes of the current page.
     bytes: usize,
+    /// The number of characters of the document.
+    characters: usize,
     buffer: String,
 }
 
@@ -30,7 +32,7 @@ enum Sink<'a> {
 
 impl<'a> Target<'a> {
     fn new(to: Sink<'a>) -> Self {
-        Self { to, head: Head::default(), bytes: 0, buffer: String::new() }
+        Self { to, head: Head::default(), bytes: 0, characters: 0, buffer: String::new() }
     }
 
     /// Writes to a stream.
@@ -101,16 +103,24 @@ impl<'a> Target<'a> {
         pages.push(fresh);
         self.bytes = 0;
         let title = format!("{} (page {number})", self.head.title);
-        writer.head(&Head { title, facts: Vec::new() }, &mut self.buffer);
+        self.head.outline = Outline::default();
+        writer.head(&Head { title, ..Head::default() }, &mut self.buffer);
         let links = [("index.html".to_owned(), "Index"), (before, "Previous page")];
         writer.links(&links.map(|(file, text)| PageLink { file, text: text.into() }), &mut self.buffer);
         self.drain()
     }
 
-    /// Writes the end of a document and makes the files visible. Returns the path of the file or directory.
-    pub(crate) fn end(mut self, writer: &mut dyn Writer, notes: &[String]) -> Result<Option<PathBuf>> {
+    /// Writes the end of a document and makes the files visible. Returns the path of the file or directory, and adds the
+    /// number of characters.
+    pub(crate) fn end(
+        mut self,
+        writer: &mut dyn Writer,
+        notes: &[String],
+        characters: &mut usize,
+    ) -> Result<Option<PathBuf>> {
         writer.foot(notes, &mut self.buffer);
         self.drain()?;
+        *characters += self.characters;
         let Sink::File { path, replaces, pages } = &mut self.to else { return Ok(None) };
         if pages.len() == 1 {
             return self.finish();
@@ -140,6 +150,7 @@ impl<'a> Target<'a> {
 
     fn drain(&mut self) -> Result<()> {
         let buffer = std::mem::take(&mut self.buffer);
+        self.characters += buffer.chars().count();
         self.write(buffer.as_bytes())
     }
 }
@@ -233,7 +244,7 @@ mod tests {
 
     fn write(path: &Path, entries: usize, replaces: bool) -> Result<Option<PathBuf>> {
         let mut target = Target::file(path, replaces)?;
-        target.begin(&mut ShortPages, Head { title: "T".into(), facts: Vec::new() })?;
+        target.begin(&mut ShortPages, Head { title: "T".into(), ..Head::default() })?;
         for id in 0..entries {
             let block = EntryBlock {
                 id: id.to_string(),
@@ -247,7 +258,7 @@ mod tests {
             };
             target.entry(&mut ShortPages, &block)?;
         }
-        target.end(&mut ShortPages, &["end".into()])
+        target.end(&mut ShortPages, &["end".into()], &mut 0)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::base::numbers;
 use crate::base::text::{Tone, clean_text};
 use crate::export::document::push;
 use crate::export::html::escape::escape;
@@ -14,9 +15,23 @@ const HIGHLIGHTED: usize = 400_000;
 /// The maximum number of highlighted languages of an export, because the highlighter reloads its patterns after more.
 const LANGUAGES: usize = 8;
 
+/// The number of lines of an output before the rest is folded.
+const OUTPUT_LINES: usize = 10;
+
+/// The number of lines of a diff before the rest is folded.
+const DIFF_LINES: usize = 60;
+
+/// The number of lines from which a rest is folded.
+const FEW_LINES: usize = 5;
+
+/// The number of characters of a line that fit.
+const WIDE: usize = 72;
+
 /// Writes code blocks, the first ones highlighted.
 #[derive(Debug)]
 pub(super) struct CodeWriter {
+    /// `true` to fold long outputs except for their first lines.
+    pub(super) folds: bool,
     /// The number of bytes that can still be highlighted.
     left: usize,
     /// The highlighted languages, and those without a syntax.
@@ -25,7 +40,7 @@ pub(super) struct CodeWriter {
 
 impl Default for CodeWriter {
     fn default() -> Self {
-        Self { left: HIGHLIGHTED, known: HashMap::new() }
+        Self { folds: false, left: HIGHLIGHTED, known: HashMap::new() }
     }
 }
 
@@ -34,30 +49,57 @@ impl CodeWriter {
     pub(super) fn block(&mut self, language: &str, text: &str, out: &mut String) {
         let text = clean_text(text);
         let text = text.trim_end_matches('\n');
-        out.push_str(if text.starts_with('\n') { "<pre>\n" } else { "<pre>" });
         let len = text.len().min(code::MAX_BYTES);
         if len > self.left || !self.is_highlighted(language) {
-            out.push_str(&escape(text));
-        } else {
-            self.left -= len;
-            let clock = || Duration::ZERO;
-            let mut budget = code::HighlightBudget::new(&clock);
-            for (at, line) in code::highlight(language, text, &mut budget).iter().enumerate() {
-                out.push_str(if at > 0 { "\n" } else { "" });
-                for span in line {
-                    let text = escape(&span.text);
-                    match class(span.tone) {
-                        "" => out.push_str(&text),
-                        class => push(out, &["<i class=", class, ">", &text, "</i>"]),
-                    }
+            return self.plain("", text, out);
+        }
+        self.left -= len;
+        let clock = || Duration::ZERO;
+        let mut budget = code::HighlightBudget::new(&clock);
+        let mut html = String::with_capacity(2 * len);
+        for (at, line) in code::highlight(language, text, &mut budget).iter().enumerate() {
+            html.push_str(if at > 0 { "\n" } else { "" });
+            for span in line {
+                let text = escape(&span.text);
+                match class(span.tone) {
+                    "" => html.push_str(&text),
+                    class => push(&mut html, &["<i class=", class, ">", &text, "</i>"]),
                 }
             }
         }
-        out.push_str("</pre>");
+        self.folded(&html, OUTPUT_LINES, out, |html, out| pre("", html, out));
     }
-}
 
-impl CodeWriter {
+    /// Writes text with a class, which can be empty.
+    pub(super) fn plain(&self, class: &str, text: &str, out: &mut String) {
+        self.folded(&escape(text.trim_end()), OUTPUT_LINES, out, |html, out| pre(class, html, out));
+    }
+
+    /// Writes a diff.
+    pub(super) fn diff(&self, text: &str, out: &mut String) {
+        self.folded(text.trim_end_matches('\n'), DIFF_LINES, out, |text, out| {
+            let mut html = String::new();
+            diff(text, &mut html);
+            pre("diff", &html, out);
+        });
+    }
+
+    /// Writes the first lines of a text, and folds the rest.
+    fn folded(&self, text: &str, lines: usize, out: &mut String, write: impl Fn(&str, &mut String)) {
+        let mut ends = text.match_indices('\n').map(|(at, _)| at);
+        let end = ends.by_ref().nth(lines - 1).filter(|_| self.folds);
+        match end.map(|end| (end, ends.count() + 1)) {
+            Some((end, more)) if more >= FEW_LINES => {
+                write(&text[..end], out);
+                let more = numbers::count(more, "more line", "more lines");
+                push(out, &["<details><summary>", &more, "</summary>"]);
+                write(&text[end + 1..], out);
+                out.push_str("</details>");
+            }
+            _ => write(text, out),
+        }
+    }
+
     /// Returns `true` if a language has a syntax and is within the limit.
     fn is_highlighted(&mut self, language: &str) -> bool {
         if let Some(&is_highlighted) = self.known.get(language) {
@@ -85,11 +127,29 @@ fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// Writes a diff. Runs of added and removed lines are one element each.
-pub(super) fn diff(text: &str, out: &mut String) {
-    out.push_str("<pre class=diff>");
+/// Writes preformatted HTML. Text that can be wider than its element can be scrolled with keys.
+fn pre(class: &str, html: &str, out: &mut String) {
+    let class = if class.is_empty() { String::new() } else { format!(" class={class}") };
+    let scrolls = if html.split('\n').any(is_wide) { " tabindex=0" } else { "" };
+    // HTML would remove a line break at the start.
+    let start = if html.starts_with('\n') { "\n" } else { "" };
+    push(out, &["<pre", &class, scrolls, ">", start, html, "</pre>"]);
+}
+
+/// Returns `true` if a line of HTML has more than [`WIDE`] characters. Those of tags do not count.
+fn is_wide(line: &str) -> bool {
+    let mut is_tag = false;
+    let counts = |c: &char| {
+        is_tag = *c == '<' || is_tag && *c != '>';
+        !is_tag && *c != '>'
+    };
+    line.len() > WIDE && line.chars().filter(counts).nth(WIDE).is_some()
+}
+
+/// Writes the lines of a diff. Runs of added and removed lines are one element each.
+fn diff(text: &str, out: &mut String) {
     let mut open = "";
-    for (at, line) in diff::styled(text.trim_end_matches('\n')).iter().enumerate() {
+    for (at, line) in diff::styled(text).iter().enumerate() {
         let element = match line.spans.first().map(|span| span.tone) {
             Some(Tone::Added) => "ins",
             Some(Tone::Removed) => "del",
@@ -109,7 +169,6 @@ pub(super) fn diff(text: &str, out: &mut String) {
         line.spans.iter().for_each(|span| out.push_str(&escape(&span.text)));
     }
     close(open, out);
-    out.push_str("</pre>");
 }
 
 fn close(element: &str, out: &mut String) {
@@ -128,7 +187,7 @@ mod tests {
         CodeWriter::default().block("rs", "fn a() {\n    // <b>\n}\n", &mut out);
         assert!(out.contains("<i class=k>fn</i>") && out.contains("&lt;b&gt;"), "{out}");
         let mut out = String::new();
-        diff("@@ -1 +1 @@\n-a <b>\n-c\n+d\n e", &mut out);
+        CodeWriter::default().diff("@@ -1 +1 @@\n-a <b>\n-c\n+d\n e", &mut out);
         assert_eq!(out, "<pre class=diff><b>@@ -1 +1 @@</b>\n<del>-a &lt;b&gt;\n-c</del>\n<ins>+d</ins>\n e</pre>");
     }
 }

@@ -10,14 +10,24 @@ use crate::export::html::escape::{attribute, escape};
 use crate::export::markdown::is_web_address;
 use crate::render::markdown::starts_too_deep;
 
-/// Writes Markdown.
-pub(super) fn markdown(text: &str, code: &mut CodeWriter, out: &mut String) {
+/// Writes Markdown with headings from a level on, without gaps between them.
+pub(super) fn markdown(text: &str, level: usize, code: &mut CodeWriter, out: &mut String) {
     let text = clean_text(text);
     if text.split('\n').any(starts_too_deep) {
         return code.block("", &text, out);
     }
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = MarkdownHtml { code, out, block: None, alt: 0, alignments: Vec::new(), cell: 0, is_head: false };
+    let mut writer = MarkdownHtml {
+        code,
+        out,
+        level,
+        headings: Vec::new(),
+        block: None,
+        alt: 0,
+        alignments: Vec::new(),
+        cell: 0,
+        is_head: false,
+    };
     Parser::new_ext(&text, options).for_each(|event| writer.event(event));
 }
 
@@ -25,6 +35,10 @@ pub(super) fn markdown(text: &str, code: &mut CodeWriter, out: &mut String) {
 struct MarkdownHtml<'a> {
     code: &'a mut CodeWriter,
     out: &'a mut String,
+    /// The level of the first headings.
+    level: usize,
+    /// The levels of the open headings in the text.
+    headings: Vec<u8>,
     /// The language and the text of an open code block.
     block: Option<(String, String)>,
     /// The number of open links and images without an element; odd if they are inside one.
@@ -80,6 +94,10 @@ impl MarkdownHtml<'_> {
             tag => {
                 match tag {
                     Tag::Table(alignments) => self.alignments.clone_from(alignments),
+                    Tag::Heading { level, .. } => {
+                        self.headings.retain(|above| *above < *level as u8);
+                        self.headings.push(*level as u8);
+                    }
                     Tag::TableHead | Tag::TableRow => (self.cell, self.is_head) = (0, *tag == Tag::TableHead),
                     _ => {}
                 }
@@ -108,7 +126,7 @@ impl MarkdownHtml<'_> {
     fn element(&mut self, start: &str, tag: &TagEnd) {
         let name = match tag {
             TagEnd::Paragraph | TagEnd::HtmlBlock => "p",
-            TagEnd::Heading(level) => heading(*level as u8),
+            TagEnd::Heading(_) => heading(self.level + self.headings.len() - 1),
             TagEnd::BlockQuote(_) => "blockquote",
             TagEnd::List(true) => "ol",
             TagEnd::List(false) => "ul",
@@ -124,12 +142,13 @@ impl MarkdownHtml<'_> {
     }
 }
 
-/// Returns the element of a heading below those of the document.
-fn heading(level: u8) -> &'static str {
+/// Returns the element of a heading.
+fn heading(level: usize) -> &'static str {
     match level {
-        1 => "h3",
-        2 => "h4",
-        3 => "h5",
+        ..=2 => "h2",
+        3 => "h3",
+        4 => "h4",
+        5 => "h5",
         _ => "h6",
     }
 }
@@ -140,14 +159,14 @@ mod tests {
 
     fn html(text: &str) -> String {
         let mut out = String::new();
-        markdown(text, &mut CodeWriter::default(), &mut out);
+        markdown(text, 3, &mut CodeWriter::default(), &mut out);
         out
     }
 
     #[test]
     fn markdown_becomes_html() {
         for (text, wanted) in [
-            ("# a *b* `c<d`", "<h3>a <em>b</em> <code>c&lt;d</code></h3>"),
+            ("## a *b* `c<d`\n#### d\n# e", "<h3>a <em>b</em> <code>c&lt;d</code></h3><h4>d</h4><h3>e</h3>"),
             ("a\nb", "<p>a\nb</p>"),
             ("3. a\n4. b", "<ol start=3><li>a</li><li>b</li></ol>"),
             (

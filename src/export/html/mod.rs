@@ -7,7 +7,7 @@ mod escape;
 mod markdown;
 
 use crate::base::numbers;
-use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart, push};
+use crate::export::document::{BlockRole, EntryBlock, Head, Outline, Part, ToolPart, Turn, changes, push};
 use crate::export::html::code::CodeWriter;
 use crate::export::html::escape::{escape, fragment, value};
 use crate::export::markdown::image_address;
@@ -30,11 +30,13 @@ pub struct HtmlWriter {
     prompts: usize,
     /// The ID of the last entry of the page.
     last: Option<String>,
+    /// The level of headings below the last prompt or summary.
+    level: usize,
 }
 
 impl Writer for HtmlWriter {
     fn head(&mut self, head: &Head, out: &mut String) {
-        self.last = None;
+        (self.last, self.level) = (None, 2);
         let title = escape(&head.title);
         push(out, &["<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"]);
         push(out, &["<meta http-equiv=\"Content-Security-Policy\" content=\"", POLICY.trim(), "\">\n"]);
@@ -44,18 +46,19 @@ impl Writer for HtmlWriter {
         );
         push(
             out,
-            &["<title>", &title, "</title>\n<style>", STYLE, "</style></head>\n<body><main><header class=\"head\">"],
+            &["<title>", &title, "</title>\n<style>", STYLE, "</style></head>\n<body><header><h1>", &title, "</h1>"],
         );
-        push(out, &["<h1>", &title, "</h1><dl>"]);
-        for (name, value) in &head.facts {
-            push(out, &["<dt>", &escape(name), "</dt><dd>", &escape(value), "</dd>"]);
-        }
-        out.push_str("</dl></header>\n");
+        facts(&head.facts, out);
+        out.push_str("</header>\n<main>");
+        self.result(&head.outline, out);
+        turns(&head.outline.turns, out);
     }
 
     fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
         push(out, &["<article id=", &value(&entry.id)]);
-        let class = role_class(entry.role);
+        // Tool calls can be hidden.
+        let is_run = !entry.parts.is_empty() && entry.parts.iter().all(|part| part.as_tool().is_some());
+        let class = role_class(if is_run { BlockRole::Tool } else { entry.role });
         if !class.is_empty() {
             push(out, &[" class=", class]);
         }
@@ -89,9 +92,9 @@ impl Writer for HtmlWriter {
     }
 
     fn foot(&mut self, notes: &[String], out: &mut String) {
-        out.push_str("<footer>");
+        out.push_str("</main>\n<footer>");
         notes.iter().for_each(|note| push(out, &["<p>", &escape(note), "</p>"]));
-        push(out, &["</footer></main>\n<script>", &script(), "</script></body></html>\n"]);
+        push(out, &["</footer>\n<script>", &script(), "</script></body></html>\n"]);
     }
 
     fn links(&mut self, links: &[PageLink], out: &mut String) {
@@ -117,18 +120,34 @@ impl Writer for HtmlWriter {
 }
 
 impl HtmlWriter {
+    /// Writes the last answer, the changed files and the commits.
+    fn result(&mut self, outline: &Outline, out: &mut String) {
+        let Some(result) = &outline.result else { return };
+        self.level = 3;
+        out.push_str("<section class=S aria-label=Result><h2>Result</h2>");
+        self.parts(result, out);
+        list("Changed files", outline.changed.iter().map(|(path, uses)| changes(path, *uses)), out);
+        list("Commits", outline.commits.iter().cloned(), out);
+        out.push_str("</section>\n");
+    }
+
     /// Writes the title of an entry with its facts, from which the script makes a permalink. A prompt whose text follows
     /// has only a number, after which the style adds a dot.
     fn entry_head(&mut self, entry: &EntryBlock, has_title: bool, out: &mut String) {
         let name = match entry.role {
             BlockRole::Prompt => {
                 self.prompts += 1;
+                self.level = 3;
                 match has_title {
                     true => format!("<h2 class=i>{}. {}</h2>", self.prompts, escape(&entry.title)),
                     false => format!("<h2>{}</h2>", self.prompts),
                 }
             }
-            BlockRole::Summary | BlockRole::Note => format!("<h3>{}</h3>", escape(&entry.title)),
+            BlockRole::Summary => {
+                self.level = 3;
+                format!("<h2 class=i>{}</h2>", escape(&entry.title))
+            }
+            BlockRole::Note => format!("<span>{}</span>", escape(&entry.title)),
             BlockRole::Answer | BlockRole::Tool | BlockRole::Message => String::new(),
         };
         let facts = if entry.facts.is_empty() { "#".to_owned() } else { escape(&entry.facts.join(" · ")) };
@@ -144,19 +163,24 @@ impl HtmlWriter {
 
     fn part(&mut self, part: &Part, out: &mut String) {
         match part {
-            Part::Markdown(text) => markdown::markdown(text, &mut self.code, out),
+            Part::Markdown(text) => markdown::markdown(text, self.level, &mut self.code, out),
             Part::Thinking(text) => {
                 push(out, &["<details><summary>Thinking</summary><p>", &escape(text.trim()), "</p></details>"]);
             }
             Part::Folded { title, text } => {
-                push(out, &["<details><summary>", &escape(title), "</summary><pre>", &pre(text), "</details>"]);
+                push(out, &["<details><summary>", &escape(title), "</summary>"]);
+                self.code.plain("", text, out);
+                out.push_str("</details>");
             }
             Part::Code(language, text) => self.code.block(language, text, out),
-            Part::Plain(text) => push(out, &["<pre>", &pre(text)]),
-            Part::Diff(text) => code::diff(text, out),
-            Part::Error(text) => push(out, &["<pre class=error>", &pre(text)]),
+            Part::Plain(text) => self.code.plain("", text, out),
+            Part::Diff(text) => self.code.diff(text, out),
+            Part::Error(text) => self.code.plain("error", text, out),
             Part::Note(text) => push(out, &["<p class=r>", &escape(text), "</p>"]),
-            Part::Section(name, text) => push(out, &["<h4>", &escape(name), "</h4><pre>", &pre(text)]),
+            Part::Section(name, text) => {
+                push(out, &["<p><b>", &escape(name), "</b></p>"]);
+                self.code.plain("", text, out);
+            }
             Part::Tool(tool) => self.tool(tool, out),
             Part::Image { mime, bytes, data } => match image_address(mime, data) {
                 Some(address) => push(out, &["<img alt=\"image\" src=\"", &address, "\">"]),
@@ -169,13 +193,16 @@ impl HtmlWriter {
     }
 
     fn tool(&mut self, tool: &ToolPart, out: &mut String) {
-        let failed = if tool.has_failed { " <em>failed</em>" } else { "" };
+        let failed = if tool.failed.is_empty() { String::new() } else { format!(" <em>{}</em>", tool.failed) };
         let about = format!("<b>{}</b> {}{failed}", escape(&tool.name), escape(&tool.about));
         if tool.parts.is_empty() {
             return push(out, &["<p class=T>", &about, "</p>"]);
         }
-        push(out, &["<details class=T><summary>", &about, "</summary>"]);
+        let open = if tool.is_open() { " open" } else { "" };
+        push(out, &["<details class=T", open, "><summary>", &about, "</summary>"]);
+        let folds = std::mem::replace(&mut self.code.folds, true);
         self.parts(&tool.parts, out);
+        self.code.folds = folds;
         out.push_str("</details>");
     }
 }
@@ -192,10 +219,49 @@ fn role_class(role: BlockRole) -> &'static str {
     }
 }
 
-/// Returns the content and the end of `<pre>`. HTML would remove a line break at its start.
-fn pre(text: &str) -> String {
-    let text = escape(text.trim_end());
-    format!("{}{text}</pre>", if text.starts_with('\n') { "\n" } else { "" })
+/// The facts that are shown without opening the others.
+const MAIN_FACTS: [&str; 3] = ["Date", "Model", "Cost"];
+
+fn facts(facts: &[(String, String)], out: &mut String) {
+    let main = facts.iter().filter(|(name, _)| MAIN_FACTS.contains(&&**name)).map(|(_, value)| escape(value));
+    let main = main.collect::<Vec<_>>().join(" · ");
+    if facts.is_empty() {
+        return;
+    }
+    push(out, &["<details><summary>", if main.is_empty() { "About" } else { &main }, "</summary><dl>"]);
+    for (name, value) in facts {
+        push(out, &["<dt>", &escape(name), "</dt><dd>", &escape(value), "</dd>"]);
+    }
+    out.push_str("</dl></details>");
+}
+
+/// The number of turns from which their list is folded.
+const MANY_TURNS: usize = 13;
+
+/// Writes links to several prompts.
+fn turns(turns: &[Turn], out: &mut String) {
+    if turns.len() < 2 {
+        return;
+    }
+    let open = if turns.len() < MANY_TURNS { " open" } else { "" };
+    let count = numbers::count(turns.len(), "turn", "turns");
+    push(out, &["<nav aria-label=Turns><details", open, "><summary>", &count, "</summary><ol>"]);
+    for Turn { id, title, facts } in turns {
+        push(out, &["<li><a href=\"#", &fragment(id), "\">", &escape(title), "</a>"]);
+        if !facts.is_empty() {
+            push(out, &[" <span>", &escape(&facts.join(" · ")), "</span>"]);
+        }
+        out.push('\n');
+    }
+    out.push_str("</ol></details></nav>\n");
+}
+
+/// Writes a heading with a list.
+fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) {
+    let items: String = items.map(|item| format!("<li>{}</li>", escape(&item))).collect();
+    if !items.is_empty() {
+        push(out, &["<h3>", title, "</h3><ul>", &items, "</ul>"]);
+    }
 }
 
 /// Writes a link to another page in the same directory.
