@@ -54,7 +54,8 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("session", 12150),
     ("search", 3100),
     ("render", 1440),
-    ("export", 1960),
+    // Documents have runs of tools, turns, a result and a maximum length since people publish them.
+    ("export", 2260),
     ("disk", 7150),
     ("pi", 850),
     ("catalog", 6800),

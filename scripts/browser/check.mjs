@@ -1,7 +1,7 @@
 // Checks exported pages in a headless Chromium through the DevTools protocol: no script of a session runs, no request
 // leaves, the console has no errors, and folds, search, branches and the tree work.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -91,6 +91,9 @@ const elements = `(() => {
 	if (document.scripts.length !== 1) wrong.push(document.scripts.length + " scripts");
 	const names = "iframe,frame,object,embed,form,link,base,svg,math,video,audio,portal,template,dialog";
 	if (document.querySelector(names)) wrong.push("an element of the session");
+	for (const link of document.querySelectorAll("nav ol a")) {
+		if (!document.getElementById(decodeURIComponent(link.hash.slice(1)))) wrong.push("no prompt for " + link.textContent);
+	}
 	for (const element of document.querySelectorAll("*")) {
 		for (const { name } of element.attributes) if (name.startsWith("on")) wrong.push("attribute " + name);
 	}
@@ -111,6 +114,8 @@ const use = `(async () => {
 	if (document.querySelectorAll(".tree a").length !== entries.length) wrong.push("the tree lacks entries");
 	for (const fold of document.querySelectorAll(".tree button")) fold.click();
 	const folds = document.querySelectorAll("article details");
+	const closed = [...document.querySelectorAll("article details.T:not([open])")];
+	if (closed.some((tool) => tool.querySelector("pre.diff, summary em"))) wrong.push("a change or a failure is folded");
 	named("Unfold").click();
 	if ([...folds].some((fold) => !fold.open)) wrong.push("folds stay closed");
 	named("Unfold").click();
@@ -152,12 +157,27 @@ const use = `(async () => {
 	return wrong;
 })()`;
 
+// Rules of axe for accessibility, in light and dark. Missing if npm could not install it.
+const axe = existsSync(process.env.AXE ?? "") ? readFileSync(process.env.AXE, "utf8") : "";
+const violations = async () => {
+	if (!axe) return [];
+	await evaluate(`${axe};undefined`);
+	const found = [];
+	for (const value of ["light", "dark"]) {
+		await send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }] });
+		found.push(...(await evaluate(`axe.run({ resultTypes: ["violations"] }).then(({ violations }) =>
+			violations.map(({ id, nodes }) => "axe, ${value}: " + id + ": " + nodes[0].html.slice(0, 150)))`)));
+	}
+	await send("Emulation.setEmulatedMedia", { features: [] });
+	return found;
+};
+
 let failed = 0;
 const files = readdirSync(folder).filter((file) => file.endsWith(".html")).sort();
 for (const file of files) {
 	const problems = await open(join(folder, file));
 	try {
-		problems.push(...(await evaluate(elements)), ...(await evaluate(use)), ...(await evaluate(elements)));
+		problems.push(...(await violations()), ...(await evaluate(elements)), ...(await evaluate(use)), ...(await evaluate(elements)));
 		const onPhone = await open(join(folder, file), [390, 844]);
 		problems.push(...[...onPhone, ...(await evaluate(elements))].map((problem) => `phone: ${problem}`));
 	} catch (error) {

@@ -257,7 +257,7 @@ impl ExportCommand {
     fn note_length(&self, characters: usize) {
         let has = format!("the export has {} characters", thousands(characters));
         if let Some(max) = self.max_length.filter(|max| characters > *max) {
-            note!("{has}, more than {} even without tool output; try --tools none", thousands(max));
+            note!("{has}, more than {} even without tool output; try --tools none or --since ENTRY", thousands(max));
         } else if characters > GITHUB {
             note!("{has}; GitHub accepts {} in one text: try --max-length {GITHUB}", thousands(GITHUB));
         }

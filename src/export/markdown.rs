@@ -37,15 +37,15 @@ impl Writer for MarkdownWriter {
         out.push('\n');
         let Outline { changed, commits, result, .. } = &head.outline;
         let changed: Vec<String> = changed.iter().map(|(path, uses)| changes(&escape(path), *uses)).collect();
-        let changed = list("Changed files", &changed);
+        let list_of = |mark: &str| list(&format!("{mark} Changed files"), &changed);
         let Some(result) = result else {
-            self.changed = changed;
+            self.changed = list_of("##");
             return;
         };
         out.push_str("## Result\n\n");
         parts(result, out);
         let commits: Vec<String> = commits.iter().map(|commit| escape(commit)).collect();
-        push(out, &[&changed, &list("Commits", &commits), "---\n\n"]);
+        push(out, &[&list_of("###"), &list("### Commits", &commits), "---\n\n"]);
     }
 
     fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
@@ -109,7 +109,7 @@ impl Writer for MarkdownWriter {
 /// Returns a heading with a list of escaped texts, or an empty text.
 fn list(title: &str, items: &[String]) -> String {
     let items: String = items.iter().flat_map(|item| ["- ", item, "\n"]).collect();
-    if items.is_empty() { items } else { format!("### {title}\n\n{items}\n") }
+    if items.is_empty() { items } else { format!("{title}\n\n{items}\n") }
 }
 
 /// Writes facts that are already escaped.

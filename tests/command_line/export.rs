@@ -115,6 +115,87 @@ fn selections_have_options() {
     );
 }
 
+/// A session with a run of tools after an answer, and a last answer.
+fn session_with_run() -> Session {
+    let edit = json!({ "path": "/home/dev/app/src/Search.tsx", "oldText": "a", "newText": "b" });
+    let long = (1..=30).map(|line| format!("line {line}\n")).collect::<String>();
+    Session::new("runs")
+        .cwd("/home/dev/app")
+        .user("u1", "Fix <it>")
+        .assistant("a2", "I look.")
+        .call("a3", "bash", &json!({ "command": "make" }))
+        .result("r4", "a3", "bash", &long)
+        .call("a5", "edit", &edit)
+        .result("r6", "a5", "edit", "Edited")
+        .call("a7", "bash", &json!({ "command": "git commit -am x" }))
+        .result("r8", "a7", "bash", "[main 1a2b3c4] Fix it")
+        .assistant("a9", "## Fixed\n\nIt works.")
+        .user("u10", "Thanks")
+}
+
+#[test]
+fn a_run_of_tools_is_one_part() {
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&session_with_run());
+    let print = |options: &[&str]| pitree.run(&[&["export", path.to_str().unwrap(), "-o", "-"], options].concat()).out;
+    let html = print(&["-f", "html"]);
+    let run = "<details class=T open><summary><b>3 tools:</b> bash 2, edited Search.tsx</summary>";
+    assert!(html.contains(run) && html.matches("<details class=T>").count() == 2, "{html}");
+    assert!(html.contains("<details class=T open><summary><b>edit</b>"), "{html}");
+    assert!(html.contains("line 10</pre><details><summary>20 more lines</summary><pre>line 11"), "{html}");
+    assert!(
+        html.contains("<summary>2 turns</summary><ol><li><a href=\"#u1\">Fix &lt;it&gt;</a> <span>3 tools"),
+        "{html}"
+    );
+    assert!(html.matches("<article").count() == 4 && !html.contains("Result</h2>"), "{html}");
+    let markdown = print(&[]);
+    assert!(markdown.contains("<details><summary><b>3 tools:</b> bash 2, edited Search.tsx</summary>"), "{markdown}");
+    assert!(markdown.contains("\n## Changed files\n\n- src/Search.tsx (1 change)\n"), "{markdown}");
+    assert!(!print(&["--tools", "short"]).contains("3 tools"), "a line per call");
+}
+
+#[test]
+fn a_summary_begins_with_the_result() {
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&session_with_run());
+    let print = |options: &[&str]| {
+        pitree.run(&[&["export", path.to_str().unwrap(), "-o", "-", "--summary"], options].concat()).out
+    };
+    let html = print(&["-f", "html"]);
+    let result = html.split("<section").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
+    for part in ["<h3>Fixed</h3><p>It works.", "<li>src/Search.tsx (1 change)</li>", "<li>1a2b3c4 Fix it</li>"] {
+        assert!(result.contains(part), "{result}");
+    }
+    let markdown = print(&[]);
+    let result = markdown.split("\n---\n").next().unwrap();
+    assert!(
+        result.contains("It works.") && result.contains("- 1a2b3c4 Fix it") && !result.contains("make"),
+        "{result}"
+    );
+    assert_eq!(markdown.matches("Changed files").count(), 1);
+    assert!(pitree.refuse(&["export", path.to_str().unwrap(), "-f", "jsonl", "--summary"]).contains("has no summary"));
+}
+
+#[test]
+fn markdown_has_a_maximum_length() {
+    let pitree = Pitree::new();
+    let output = |name: &str| format!("{name} {}", "long ".repeat(10_000));
+    let session = Session::new("long").user("u1", "Start");
+    let session = session.call("a2", "bash", &json!({ "command": "old" })).result("r3", "a2", "bash", &output("first"));
+    let session = session.assistant("a4", "Next").call("a5", "bash", &json!({ "command": "new" }));
+    let path = pitree.write_session(&session.result("r6", "a5", "bash", &output("second")));
+    let path = path.to_str().unwrap();
+    let whole = pitree.run(&["export", path, "-o", "-"]);
+    assert!(whole.err.contains("GitHub accepts 65,536") && whole.out.contains("first long"), "{}", whole.err);
+    let cut = pitree.run(&["export", path, "-o", "-", "--max-length", "65536"]);
+    assert!(cut.out.chars().count() <= 65_536 && !cut.err.contains("GitHub"), "{}", cut.err);
+    assert!(!cut.out.contains("first long") && cut.out.contains("second long"), "the oldest output is left out");
+    assert!(cut.out.contains("<b>bash</b> old") && cut.out.matches("output left out").count() == 1);
+    let short = pitree.run(&["export", path, "-o", "-", "--max-length", "9"]);
+    assert!(short.err.contains("more than 9 even without tool output"), "{}", short.err);
+    assert!(pitree.refuse(&["export", path, "-f", "html", "--max-length", "9"]).contains("only Markdown is shortened"));
+}
+
 #[test]
 fn thinking_and_images_are_left_out_by_default() {
     let pitree = Pitree::new();

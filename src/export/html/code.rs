@@ -9,8 +9,8 @@ use crate::export::document::push;
 use crate::export::html::escape::escape;
 use crate::render::{code, diff};
 
-/// The maximum number of highlighted bytes of an export, because highlighting is slow.
-const HIGHLIGHTED: usize = 400_000;
+/// The maximum number of bytes of highlighted HTML: highlighting is slow, and a third of it is tags.
+const HIGHLIGHTED: usize = 240_000;
 
 /// The maximum number of highlighted languages of an export, because the highlighter reloads its patterns after more.
 const LANGUAGES: usize = 8;
@@ -32,7 +32,7 @@ const WIDE: usize = 72;
 pub(super) struct CodeWriter {
     /// `true` to fold long outputs except for their first lines.
     pub(super) folds: bool,
-    /// The number of bytes that can still be highlighted.
+    /// The number of bytes of highlighted HTML that can still be written.
     left: usize,
     /// The highlighted languages, and those without a syntax.
     known: HashMap<String, bool>,
@@ -53,7 +53,6 @@ impl CodeWriter {
         if len > self.left || !self.is_highlighted(language) {
             return self.plain("", text, out);
         }
-        self.left -= len;
         let clock = || Duration::ZERO;
         let mut budget = code::HighlightBudget::new(&clock);
         let mut html = String::with_capacity(2 * len);
@@ -67,6 +66,7 @@ impl CodeWriter {
                 }
             }
         }
+        self.left = self.left.saturating_sub(html.len());
         self.folded(&html, OUTPUT_LINES, out, |html, out| pre("", html, out));
     }
 
