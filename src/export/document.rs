@@ -3,7 +3,6 @@
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::named::named;
-use crate::base::numbers;
 use crate::base::text::clean;
 use crate::render::markdown;
 
@@ -63,8 +62,8 @@ pub struct Head {
 pub struct Outline {
     /// The prompts, with the figures of their turns.
     pub turns: Vec<Turn>,
-    /// The changed files, with the number of changes.
-    pub changed: Vec<(String, usize)>,
+    /// The changed files, with the number of changes: `src/a.rs (3 changes)`.
+    pub changed: Vec<String>,
     /// The hashes and titles of the commits.
     pub commits: Vec<String>,
     /// The last answer; `None` without a summary.
@@ -211,33 +210,6 @@ pub struct ToolPart {
 }
 
 impl ToolPart {
-    /// Creates a run of tool calls, which can have thinking between them: `3 tools: bash 2, edited Search.tsx`.
-    fn run(parts: Vec<Part>) -> Self {
-        let (mut calls, mut failed) = (0, 0);
-        let (mut tools, mut changed): (Vec<(&str, usize)>, Vec<&str>) = (Vec::new(), Vec::new());
-        for tool in parts.iter().filter_map(Part::as_tool) {
-            calls += 1;
-            failed += usize::from(!tool.failed.is_empty());
-            if matches!(&*tool.name, "write" | "edit") && tool.failed.is_empty() {
-                let file = tool.about.rsplit(['/', '\\']).next().unwrap_or_default();
-                changed.extend(Some(file).filter(|file| !changed.contains(file)));
-                continue;
-            }
-            match tools.iter_mut().find(|(name, _)| *name == tool.name) {
-                Some((_, uses)) => *uses += 1,
-                None => tools.push((&tool.name, 1)),
-            }
-        }
-        let mut facts: Vec<String> = tools.iter().map(|(name, uses)| format!("{name} {uses}")).collect();
-        facts.extend((!changed.is_empty()).then(|| format!("edited {}", changed.join(", "))));
-        Self {
-            name: format!("{}:", numbers::count(calls, "tool", "tools")),
-            about: one_line(&facts.join(", ")),
-            failed: if failed > 0 { format!("{failed} failed") } else { String::new() },
-            parts,
-        }
-    }
-
     /// Returns `true` for calls that a reader should see without opening them: failed ones and edits.
     pub fn is_open(&self) -> bool {
         let is_open = |part: &Part| matches!(part, Part::Diff(_)) || part.as_tool().is_some_and(Self::is_open);
@@ -257,31 +229,9 @@ impl Part {
     }
 }
 
-/// Joins each run of several tool calls into one part.
-pub(crate) fn join_runs(parts: &mut Vec<Part>) {
-    let mut rest = std::mem::take(parts).into_iter().peekable();
-    while let Some(part) = rest.next() {
-        let mut run = vec![part];
-        while run[0].is_in_run()
-            && let Some(part) = rest.next_if(Part::is_in_run)
-        {
-            run.push(part);
-        }
-        match run.iter().filter_map(Part::as_tool).count() {
-            0 | 1 => parts.append(&mut run),
-            _ => parts.push(Part::Tool(ToolPart::run(run))),
-        }
-    }
-}
-
 /// Appends texts.
 pub(crate) fn push(out: &mut String, texts: &[&str]) {
     texts.iter().for_each(|text| out.push_str(text));
-}
-
-/// Describes a changed file: `src/a.rs (3 changes)`.
-pub(crate) fn changes(path: &str, uses: usize) -> String {
-    format!("{path} ({})", numbers::count(uses, "change", "changes"))
 }
 
 /// Returns the start of a text on one line.

@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::base::text::{clean, clean_text};
 use crate::base::{numbers, sort};
-use crate::export::document::{BlockRole, EntryBlock, Head, Outline, Part, ToolPart, changes, push};
+use crate::export::document::{BlockRole, EntryBlock, Head, Outline, Part, ToolPart, push};
 use crate::export::{IndexRow, Writer};
 use crate::render::markdown::starts_too_deep;
 
@@ -36,16 +36,13 @@ impl Writer for MarkdownWriter {
         }
         out.push('\n');
         let Outline { changed, commits, result, .. } = &head.outline;
-        let changed: Vec<String> = changed.iter().map(|(path, uses)| changes(&escape(path), *uses)).collect();
-        let list_of = |mark: &str| list(&format!("{mark} Changed files"), &changed);
         let Some(result) = result else {
-            self.changed = list_of("##");
+            self.changed = list("## Changed files", changed);
             return;
         };
         out.push_str("## Result\n\n");
         parts(result, out);
-        let commits: Vec<String> = commits.iter().map(|commit| escape(commit)).collect();
-        push(out, &[&list_of("###"), &list("### Commits", &commits), "---\n\n"]);
+        push(out, &[&list("### Changed files", changed), &list("### Commits", commits), "---\n\n"]);
     }
 
     fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
@@ -106,9 +103,9 @@ impl Writer for MarkdownWriter {
     }
 }
 
-/// Returns a heading with a list of escaped texts, or an empty text.
+/// Returns a heading with a list, or an empty text.
 fn list(title: &str, items: &[String]) -> String {
-    let items: String = items.iter().flat_map(|item| ["- ", item, "\n"]).collect();
+    let items: String = items.iter().map(|item| format!("- {}\n", escape(item))).collect();
     if items.is_empty() { items } else { format!("{title}\n\n{items}\n") }
 }
 

@@ -9,6 +9,7 @@ use crate::base::numbers;
 use crate::base::paths::relative_to;
 use crate::export::document::{Detail, Outline, Part, ToolDetail, Turn, one_line};
 use crate::export::selection::{Body, PrintedFacts, ReadBody, Selection};
+use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::parse;
 use crate::session::entry::tool_call::{CallDescription, FileOperation};
@@ -19,28 +20,6 @@ use crate::session::tree::node::EntryOutcome;
 
 /// The length of paths in the tree from which they can be cut.
 const LONG_PATH: usize = 400;
-
-/// The figures of a turn.
-#[derive(Default)]
-struct Figures {
-    calls: usize,
-    failed: usize,
-    cost: f64,
-    begun: Option<i64>,
-    latest: Option<i64>,
-}
-
-impl Figures {
-    fn facts(&self) -> Vec<String> {
-        let mut facts = Vec::new();
-        facts.extend((self.calls > 0).then(|| numbers::count(self.calls, "tool", "tools")));
-        facts.extend((self.failed > 0).then(|| format!("{} failed", self.failed)));
-        facts.extend(numbers::nonzero_dollars(self.cost));
-        let took = self.begun.zip(self.latest).map(|(begun, latest)| latest.saturating_sub(begun));
-        facts.extend(took.filter(|&ms| ms >= 1000).map(|ms| numbers::duration(ms as f64)));
-        facts
-    }
-}
 
 impl Selection<'_> {
     /// Returns the overview. Reads prompts; with a summary, also the last answer and the results of commits.
@@ -58,32 +37,28 @@ impl Selection<'_> {
 
     /// Returns the prompts with the figures of the entries below them.
     fn turns(&self, read: ReadBody<'_>) -> Result<Vec<Turn>> {
-        let mut turns: Vec<(Turn, Figures)> = Vec::new();
+        let mut turns: Vec<(Turn, Vec<EntryIndex>)> = Vec::new();
         let mut turn_of: HashMap<EntryIndex, usize> = HashMap::new();
         for &(at, edit) in &self.entries {
-            let node = self.tree.node(at);
-            if matches!(node.kind, EntryKind::User | EntryKind::Bash) {
+            if matches!(self.tree.node(at).kind, EntryKind::User | EntryKind::Bash) {
                 let body = Body::read((at, edit), read)?;
                 // An empty prompt has no block.
                 if let Some(block) = self.block(at, &body, &mut Vec::new(), &mut PrintedFacts::default()) {
-                    let figures = Figures { begun: node.time, ..Figures::default() };
-                    turns.push((Turn { id: block.id, title: block.title, facts: Vec::new() }, figures));
-                    turn_of.insert(at, turns.len() - 1);
+                    turn_of.insert(at, turns.len());
+                    turns.push((Turn { id: block.id, title: block.title, facts: Vec::new() }, vec![at]));
                     continue;
                 }
             }
             let above = self.tree.parent(at).and_then(|parent| turn_of.get(&parent).copied());
             let Some(turn) = above.or_else(|| turns.len().checked_sub(1)) else { continue };
             turn_of.insert(at, turn);
-            let figures = &mut turns[turn].1;
-            figures.cost += node.cost;
-            figures.latest = figures.latest.max(node.time.filter(|_| node.kind.is_work()));
-            if node.kind == EntryKind::ToolResult {
-                figures.calls += 1;
-                figures.failed += usize::from(node.outcome == EntryOutcome::Failed);
-            }
+            turns[turn].1.push(at);
         }
-        Ok(turns.into_iter().map(|(turn, figures)| Turn { facts: figures.facts(), ..turn }).collect())
+        let facts = |entries: Vec<EntryIndex>| {
+            let begun = self.tree.node(entries[0]).time;
+            Activity { changed: Vec::new(), ..Activity::of(self.tree, entries) }.turn_facts(begun)
+        };
+        Ok(turns.into_iter().map(|(turn, entries)| Turn { facts: facts(entries), ..turn }).collect())
     }
 
     /// Returns the results that did not fail, with their calls.
@@ -94,38 +69,34 @@ impl Selection<'_> {
     }
 
     /// Returns the files that were written or edited, each with the number of changes.
-    fn changed(&self) -> Vec<(String, usize)> {
-        let mut places = HashMap::new();
+    fn changed(&self) -> Vec<String> {
         let mut changed: Vec<(String, usize)> = Vec::new();
         for (_, called) in self.called() {
             let is_change = matches!(called.touch(), Some(FileOperation::Write | FileOperation::Edit));
             if !is_change || called.path.is_empty() || called.path.len() >= LONG_PATH {
                 continue;
             }
-            let place = *places.entry(&*called.path).or_insert(changed.len());
-            match changed.get_mut(place) {
+            let path = one_line(&(self.label)(&relative_to(&self.tree.header.cwd, &called.path, "")));
+            match changed.iter_mut().find(|(known, _)| *known == path) {
                 Some((_, changes)) => *changes += 1,
-                None => {
-                    let path = (self.label)(&relative_to(&self.tree.header.cwd, &called.path, ""));
-                    changed.push((one_line(&path), 1));
-                }
+                None => changed.push((path, 1)),
             }
         }
-        changed
+        let described = |(path, changes)| format!("{path} ({})", numbers::count(changes, "change", "changes"));
+        changed.into_iter().map(described).collect()
     }
 
-    /// Returns the text of the last answer on the way to the end.
+    /// Returns the text of the last answer. With several branches, that of the active one.
     fn last_answer(&self, read: ReadBody<'_>) -> Result<Vec<Part>> {
-        let known: HashMap<EntryIndex, Option<EntryIndex>> = self.entries.iter().copied().collect();
-        let is_answer = |at: &EntryIndex| {
-            let node = self.tree.node(*at);
-            known.contains_key(at) && node.kind == EntryKind::Assistant && !node.silent
+        let is_answer = |at: EntryIndex| {
+            let node = self.tree.node(at);
+            node.kind == EntryKind::Assistant && !node.silent && (!self.has_branches || self.tree.is_active(at))
         };
-        let Some(last) = self.tree.to_root(self.end).find(is_answer) else { return Ok(Vec::new()) };
-        let body = Body::read((last, known[&last]), read)?;
+        let Some(&last) = self.entries.iter().rfind(|(at, _)| is_answer(*at)) else { return Ok(Vec::new()) };
+        let body = Body::read(last, read)?;
         let detail = Detail { tools: ToolDetail::None, thinking: false, ..self.detail };
         let selection = Selection { entries: Vec::new(), detail, ..*self };
-        let block = selection.block(last, &body, &mut Vec::new(), &mut PrintedFacts::default());
+        let block = selection.block(last.0, &body, &mut Vec::new(), &mut PrintedFacts::default());
         Ok(block.map(|block| block.parts).unwrap_or_default())
     }
 

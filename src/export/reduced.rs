@@ -97,7 +97,7 @@ fn call_id(object: &RawObject<'_>, key: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const NONE: Detail = Detail { tools: ToolDetail::Short, thinking: false, images: false, blocks: true };
+    const NONE: Detail = Detail { tools: ToolDetail::Short, thinking: false, images: false, ..Detail::WHOLE };
 
     fn reduced_text(line: &str, kind: EntryKind, detail: Detail) -> String {
         String::from_utf8(reduced(line.as_bytes(), kind, detail).into_owned()).unwrap()

@@ -6,10 +6,11 @@ use anyhow::Result;
 
 use crate::base::numbers;
 use crate::export::document::{
-    BlockRole, BranchStart, Detail, EntryBlock, Part, ToolDetail, join_runs, minute, one_line,
+    BlockRole, BranchStart, Detail, EntryBlock, Part, ToolDetail, ToolPart, minute, one_line,
 };
 use crate::export::entry::related;
 use crate::export::parts;
+use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, parse, typed_prompt};
 use crate::session::tree::node::EntryOutcome;
@@ -21,8 +22,6 @@ pub struct Selection<'a> {
     pub tree: &'a Tree,
     /// The entries, each with the context edit that replaces its content.
     pub entries: Vec<(EntryIndex, Option<EntryIndex>)>,
-    /// The entry where the document ends.
-    pub end: Option<EntryIndex>,
     /// `true` if they contain several branches.
     pub has_branches: bool,
     /// The included content.
@@ -78,18 +77,17 @@ impl Selection<'_> {
             joined.extend(results.iter().map(|(result, _)| *result));
             block.parent.clone_from(&above);
             block.branch = state.branch(self.tree, at).filter(|_| self.has_branches);
-            let entries = results.iter().map(|(result, _)| *result).chain([at]);
-            let points = entries.filter(|&at| self.tree.is_branch_point(at));
+            let mut entries: Vec<EntryIndex> = results.iter().map(|(result, _)| *result).chain([at]).collect();
+            let points = entries.iter().copied().filter(|&at| self.tree.is_branch_point(at));
             state.last_title.extend(points.map(|at| (at, block.summary())));
-            let cost = self.tree.node(at).cost;
             match &mut open {
                 Some(run) if told.model == before.model && run.continues_with(&block) => {
                     // The time is not printed.
                     told = before;
-                    run.cost += cost;
+                    run.entries.append(&mut entries);
                     run.block.parts.append(&mut block.parts);
                 }
-                _ => open.replace(OpenBlock { cost, block }).map_or(Ok(()), |run| self.close(run, take))?,
+                _ => open.replace(OpenBlock { block, entries }).map_or(Ok(()), |run| self.close(run, take))?,
             }
             state.last = open.as_ref().map(|run| run.block.id.clone());
             state.near.extend(state.last.clone().map(|id| (at, id)));
@@ -97,12 +95,21 @@ impl Selection<'_> {
         open.map_or(Ok(()), |run| self.close(run, take))
     }
 
-    /// Passes a block on with its cost. Joins runs of tool calls, unless they have a line each.
+    /// Passes a block on with its cost. Joins several tool calls at its end, unless they have a line each.
     fn close(&self, run: OpenBlock, take: &mut dyn FnMut(EntryBlock) -> Result<()>) -> Result<()> {
-        let OpenBlock { mut block, cost } = run;
-        block.facts.extend(numbers::nonzero_dollars(cost));
-        if self.detail.tools == ToolDetail::Full {
-            join_runs(&mut block.parts);
+        let OpenBlock { mut block, entries } = run;
+        let activity = Activity::of(self.tree, entries);
+        block.facts.extend(numbers::nonzero_dollars(activity.cost));
+        let start = block.parts.iter().rposition(|part| !part.is_in_run()).map_or(0, |last| last + 1);
+        let calls = block.parts[start..].iter().filter_map(Part::as_tool).count();
+        if calls > 1 && self.detail.tools == ToolDetail::Full {
+            let tool = ToolPart {
+                name: format!("{}:", numbers::count(calls, "tool", "tools")),
+                about: one_line(&(self.label)(&activity.tool_facts().join(", "))),
+                failed: if activity.failed > 0 { format!("{} failed", activity.failed) } else { String::new() },
+                parts: block.parts.split_off(start),
+            };
+            block.parts.push(Part::Tool(tool));
         }
         take(block)
     }
@@ -207,8 +214,8 @@ const MAX_RUN: usize = 200;
 /// A block to which the tool calls of the next entries can be added.
 struct OpenBlock {
     block: EntryBlock,
-    /// The cost of its entries.
-    cost: f64,
+    /// The entries of the block.
+    entries: Vec<EntryIndex>,
 }
 
 impl OpenBlock {

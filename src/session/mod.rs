@@ -1,12 +1,13 @@
 //! The session format, without I/O. An [`entry`] is parsed from a line with [`json`]. The [`lines`] of a file form a
 //! [`tree`], or a [`digest`] without a tree; both report each [`problem`], and [`health`] lists all
 //! findings with their lines. [`search_text`] contains
-//! the texts for interactive search; `text_spans` skips parts of a line without text. [`space`] counts bytes by kind. [`links`] resolves parents. [`marks`] are pins, tags and
+//! the texts for interactive search; an [`activity`] summarizes tool calls; `text_spans` skips parts of a line without text. [`space`] counts bytes by kind. [`links`] resolves parents. [`marks`] are pins, tags and
 //! notes of users. A
 //! [`family`] consists of related files, and [`compare`] compares two branches. A [`prompt`] lists the messages that the
 //! model receives. [`replay`] restores the
 //! files that a session read and changed. New lines and files are built in [`write`](mod@write).
 
+pub mod activity;
 pub mod compare;
 pub(crate) mod contexts;
 pub mod digest;

@@ -116,7 +116,8 @@ fn markdown_of_hostile_sessions_has_no_html_of_theirs() {
                     }
                     _ => panic!("{text}: {html}"),
                 }
-                assert!((0..=1).contains(&folds), "{text}: folds are balanced");
+                // A run of tools contains its calls.
+                assert!((0..=2).contains(&folds), "{text}: folds are balanced");
             }
             assert_eq!(folds, 0, "{text}: {out}");
         }
@@ -126,10 +127,10 @@ fn markdown_of_hostile_sessions_has_no_html_of_theirs() {
 #[test]
 fn pages_of_hostile_sessions_have_only_known_elements() {
     let pitree = Pitree::new();
-    let known = "!doctype html head meta title style body main header h1 h2 h3 h4 h5 h6 dl dt dd article p a b small i em strong s \
+    let known = "!doctype html head meta title style body main header nav h1 h2 h3 h4 h5 h6 dl dt dd article p a b small i em strong s \
                  details summary pre code div ul ol li table tr th td blockquote hr img ins del footer span script";
     let known: Vec<&str> = known.split(' ').collect();
-    let attributes = "charset http-equiv content name lang class id data-up href rel alt src start";
+    let attributes = "charset http-equiv content name lang class id data-up href rel alt src start aria-label open";
     let attributes: Vec<&str> = attributes.split(' ').collect();
     for text in effort::sample(texts(), 3) {
         let path = pitree.write("s.jsonl", &session(&text));

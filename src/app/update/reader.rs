@@ -10,13 +10,14 @@ use crate::app::panes::reader::sections::{Section, Target};
 use crate::app::panes::reader::{EntryForm, ReaderSubject};
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::RowItem;
-use crate::app::panes::tree::summaries::{self, Activity};
+use crate::app::panes::tree::summaries;
 use crate::app::session_text;
 use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::text::{Span, Tone};
 use crate::catalog::EntryRef;
 use crate::keymap::KeyContext;
 use crate::render::{DocLine, FoldedLines};
+use crate::session::activity::Activity;
 use crate::session::digest::commits::commits_at;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};
@@ -138,7 +139,7 @@ pub(super) fn on_text(model: &mut Model, ticket: u64, mut text: FoldedLines) {
     if tree.node(at).kind == EntryKind::User {
         let activity = summaries::turn(&tree, at);
         // The runs name the tools and files.
-        let facts = row_text::turn(&Activity { calls: 0, changed: Vec::new(), ..activity }, tree.node(at).time);
+        let facts = Activity { calls: 0, changed: Vec::new(), ..activity }.turn_facts(tree.node(at).time);
         let facts = facts.iter().map(|fact| format!(" {} {fact}", model.settings.glyphs.dot)).collect::<String>();
         text.lines.first_mut().into_iter().for_each(|line| line.spans.push(Span::dim(&facts)));
     }
@@ -151,7 +152,7 @@ pub(super) fn on_text(model: &mut Model, ticket: u64, mut text: FoldedLines) {
 
 /// Returns the facts about the turn after a prompt, each after a dot.
 fn turn_facts(model: &Model, tree: &Tree, prompt: EntryIndex) -> String {
-    let facts = row_text::turn(&summaries::turn(tree, prompt), tree.node(prompt).time);
+    let facts = summaries::turn(tree, prompt).turn_facts(tree.node(prompt).time);
     facts.iter().map(|fact| format!(" {} {fact}", model.settings.glyphs.dot)).collect()
 }
 

@@ -117,8 +117,8 @@ pub(crate) fn write(
     let mut head = source.head(redact)?;
     let tree = source.tree.clone();
     let label = |text: &str| redact.text(text).into_owned();
-    let (entries, end, has_branches) = (source.entries.clone(), source.end, source.scope == Scope::Tree);
-    let selection = Selection { tree: &tree, entries, end, has_branches, detail, label: &label };
+    let (entries, has_branches) = (source.entries.clone(), source.scope == Scope::Tree);
+    let selection = Selection { tree: &tree, entries, has_branches, detail, label: &label };
     let mut read = |at| Ok(redact.line(&source.line(at)?));
     head.outline = selection.outline(&mut read)?;
     // Several pages have an index of their own, and their prompts are not known yet.

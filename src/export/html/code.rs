@@ -24,9 +24,6 @@ const DIFF_LINES: usize = 60;
 /// The number of lines from which a rest is folded.
 const FEW_LINES: usize = 5;
 
-/// The number of characters of a line that fit.
-const WIDE: usize = 72;
-
 /// Writes code blocks, the first ones highlighted.
 #[derive(Debug)]
 pub(super) struct CodeWriter {
@@ -127,23 +124,10 @@ fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// Writes preformatted HTML. Text that can be wider than its element can be scrolled with keys.
+/// Writes preformatted HTML. HTML would remove a line break at the start.
 fn pre(class: &str, html: &str, out: &mut String) {
     let class = if class.is_empty() { String::new() } else { format!(" class={class}") };
-    let scrolls = if html.split('\n').any(is_wide) { " tabindex=0" } else { "" };
-    // HTML would remove a line break at the start.
-    let start = if html.starts_with('\n') { "\n" } else { "" };
-    push(out, &["<pre", &class, scrolls, ">", start, html, "</pre>"]);
-}
-
-/// Returns `true` if a line of HTML has more than [`WIDE`] characters. Those of tags do not count.
-fn is_wide(line: &str) -> bool {
-    let mut is_tag = false;
-    let counts = |c: &char| {
-        is_tag = *c == '<' || is_tag && *c != '>';
-        !is_tag && *c != '>'
-    };
-    line.len() > WIDE && line.chars().filter(counts).nth(WIDE).is_some()
+    push(out, &["<pre", &class, ">", if html.starts_with('\n') { "\n" } else { "" }, html, "</pre>"]);
 }
 
 /// Writes the lines of a diff. Runs of added and removed lines are one element each.

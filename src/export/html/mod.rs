@@ -7,7 +7,7 @@ mod escape;
 mod markdown;
 
 use crate::base::numbers;
-use crate::export::document::{BlockRole, EntryBlock, Head, Outline, Part, ToolPart, Turn, changes, push};
+use crate::export::document::{BlockRole, EntryBlock, Head, Outline, Part, ToolPart, Turn, push};
 use crate::export::html::code::CodeWriter;
 use crate::export::html::escape::{escape, fragment, value};
 use crate::export::markdown::image_address;
@@ -41,13 +41,9 @@ impl Writer for HtmlWriter {
         push(out, &["<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"]);
         push(out, &["<meta http-equiv=\"Content-Security-Policy\" content=\"", POLICY.trim(), "\">\n"]);
         out.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
-        out.push_str(
-            "<meta name=\"referrer\" content=\"no-referrer\"><meta name=\"color-scheme\" content=\"light dark\">\n",
-        );
-        push(
-            out,
-            &["<title>", &title, "</title>\n<style>", STYLE, "</style></head>\n<body><header><h1>", &title, "</h1>"],
-        );
+        out.push_str("<meta name=referrer content=no-referrer><meta name=color-scheme content=\"light dark\">\n");
+        push(out, &["<title>", &title, "</title>\n<style>", STYLE, "</style></head>\n<body>"]);
+        push(out, &["<header><h1>", &title, "</h1>"]);
         facts(&head.facts, out);
         out.push_str("</header>\n<main>");
         self.result(&head.outline, out);
@@ -126,8 +122,8 @@ impl HtmlWriter {
         self.level = 3;
         out.push_str("<section class=S aria-label=Result><h2>Result</h2>");
         self.parts(result, out);
-        list("Changed files", outline.changed.iter().map(|(path, uses)| changes(path, *uses)), out);
-        list("Commits", outline.commits.iter().cloned(), out);
+        list("Changed files", &outline.changed, out);
+        list("Commits", &outline.commits, out);
         out.push_str("</section>\n");
     }
 
@@ -244,21 +240,18 @@ fn turns(turns: &[Turn], out: &mut String) {
         return;
     }
     let open = if turns.len() < MANY_TURNS { " open" } else { "" };
-    let count = numbers::count(turns.len(), "turn", "turns");
-    push(out, &["<nav aria-label=Turns><details", open, "><summary>", &count, "</summary><ol>"]);
+    let count = turns.len().to_string();
+    push(out, &["<nav aria-label=Turns><details", open, "><summary>", &count, " turns</summary><ol>"]);
     for Turn { id, title, facts } in turns {
-        push(out, &["<li><a href=\"#", &fragment(id), "\">", &escape(title), "</a>"]);
-        if !facts.is_empty() {
-            push(out, &[" <span>", &escape(&facts.join(" · ")), "</span>"]);
-        }
-        out.push('\n');
+        let facts = escape(&facts.join(" · "));
+        push(out, &["<li><a href=\"#", &fragment(id), "\">", &escape(title), "</a> <span>", &facts, "</span>\n"]);
     }
     out.push_str("</ol></details></nav>\n");
 }
 
 /// Writes a heading with a list.
-fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) {
-    let items: String = items.map(|item| format!("<li>{}</li>", escape(&item))).collect();
+fn list(title: &str, items: &[String], out: &mut String) {
+    let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
     if !items.is_empty() {
         push(out, &["<h3>", title, "</h3><ul>", &items, "</ul>"]);
     }

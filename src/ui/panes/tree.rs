@@ -256,7 +256,7 @@ impl TreeRowView<'_, '_> {
             facts[0].text.insert_str(0, &format!("{} ", painter.glyphs().hidden));
         }
         if let Some(activity) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
-            facts.extend(dots(row_text::turn(activity, node.time)));
+            facts.extend(dots(activity.turn_facts(node.time)));
         }
         if one.connector && !one.folded {
             facts.extend(

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest, TreePosition, TreeSelection};
 use hits::TreeFind;
 use rows::{RowIndex, RowItem, TreeRows, passes};
-use summaries::{Activity, Inherited};
+use summaries::Inherited;
 
 use crate::app::ticket::Claim;
 use crate::app::widgets::Cursor;
@@ -24,6 +24,7 @@ use crate::catalog::search::HitPlace;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::config::Filter;
 use crate::search::query::Query;
+use crate::session::activity::Activity;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};

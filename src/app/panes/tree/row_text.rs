@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use crate::app::panes::tree::summaries::Activity;
 use crate::app::settings::Settings;
-use crate::base::numbers::{count, duration, nonzero_dollars};
+use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::paths::relative_to;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
 use crate::base::time;
 use crate::render::markdown;
+use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
 use crate::session::tree::node::{EntryOutcome, Node};
@@ -148,33 +148,13 @@ fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
 /// Formats the summary of a run of tool calls: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
 pub fn run(activity: &Activity, glyphs: &Glyphs) -> Vec<Span> {
     let dot = format!(" {} ", glyphs.dot);
-    let mut facts: Vec<String> = activity.tools.iter().map(|(tool, uses)| format!("{} {uses}", tool.name)).collect();
-    facts.extend(changed(activity));
     let mut spans = vec![Span::new(Tone::Tool, count(activity.calls, "tool", "tools"))];
     // Comes first, because the end is cut in narrow panes.
     if activity.failed > 0 {
         spans.push(Span::new(Tone::Error, format!("{dot}{} failed", activity.failed)));
     }
-    spans.push(Span::dim(format!("  {}", facts.join(&dot))));
+    spans.push(Span::dim(format!("  {}", activity.tool_facts().join(&dot))));
     spans
-}
-
-/// Lists the names of the changed files.
-fn changed(activity: &Activity) -> Option<String> {
-    let names: Vec<&str> = activity.changed.iter().map(|called| called.file_name()).collect();
-    (!names.is_empty()).then(|| format!("edited {}", names.join(", ")))
-}
-
-/// Lists the facts about the turn after a prompt, most important first.
-pub fn turn(activity: &Activity, begun: Option<i64>) -> Vec<String> {
-    let mut facts = Vec::new();
-    facts.extend((activity.calls > 0).then(|| count(activity.calls, "tool", "tools")));
-    facts.extend((activity.failed > 0).then(|| format!("{} failed", activity.failed)));
-    facts.extend(nonzero_dollars(activity.cost));
-    let took = begun.zip(activity.latest).map(|(begun, latest)| latest - begun);
-    facts.extend(took.filter(|&ms| ms >= 1000).map(|ms| duration(ms as f64)));
-    facts.extend(changed(activity));
-    facts
 }
 
 #[cfg(test)]

@@ -1,61 +1,9 @@
 //! Summaries of several entries: a run of tool calls, the turn after a prompt, and the entries unique to a fork.
 //! Computed when the rows are rebuilt, not on each draw.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-
+use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::tool_call::{CallDescription, FileOperation};
-use crate::session::tree::node::EntryOutcome;
 use crate::session::tree::{EntryIndex, Tree};
-
-/// A summary of what some entries did.
-#[derive(Clone, Debug, Default)]
-pub struct Activity {
-    /// The first call of each tool and the number of its calls. Calls that change files are listed separately.
-    pub tools: Vec<(Arc<CallDescription>, usize)>,
-    /// The first call for each file name written or edited.
-    pub changed: Vec<Arc<CallDescription>>,
-    /// Number of tool calls.
-    pub calls: usize,
-    /// Number of failed tool calls.
-    pub failed: usize,
-    /// Cost in US dollars.
-    pub cost: f64,
-    /// The time of the newest entry that is not bookkeeping, in milliseconds since 1970.
-    pub latest: Option<i64>,
-}
-
-impl Activity {
-    /// Summarizes entries in file order.
-    pub(crate) fn of(tree: &Tree, entries: impl IntoIterator<Item = EntryIndex>) -> Self {
-        let mut activity = Self::default();
-        let (mut tools, mut changed) = (HashMap::new(), HashSet::new());
-        for at in entries {
-            let node = &tree.nodes[at as usize];
-            activity.cost += node.cost;
-            activity.latest = activity.latest.max(node.time.filter(|_| node.kind.is_work()));
-            if node.kind != EntryKind::ToolResult {
-                continue;
-            }
-            activity.calls += 1;
-            activity.failed += usize::from(node.outcome == EntryOutcome::Failed);
-            let Some(called) = &node.called else { continue };
-            if matches!(called.touch(), Some(FileOperation::Write | FileOperation::Edit)) {
-                if changed.insert(called.file_name()) {
-                    activity.changed.push(called.clone());
-                }
-                continue;
-            }
-            let place = *tools.entry(&*called.name).or_insert(activity.tools.len());
-            match activity.tools.get_mut(place) {
-                Some((_, uses)) => *uses += 1,
-                None => activity.tools.push((called.clone(), 1)),
-            }
-        }
-        activity
-    }
-}
 
 /// A run of tool calls, each below the one before it.
 #[derive(Clone, Debug)]
