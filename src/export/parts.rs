@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
             for nested in answer.nested_calls() {
                 let mut inner = described(&nested.call);
                 arguments(&nested.call, None, &mut inner);
-                inner.failed = failure(nested.error.is_some());
+                inner.failed = nested.error.map(|_| "failed".into()).unwrap_or_default();
                 inner.parts.extend(nested.error.map(|error| Part::Error(error.owned())));
                 inner.parts.extend(nested.is_unfinished.then(|| Part::Note("unfinished".into())));
                 part.parts.push(Part::Tool(inner));
@@ -258,7 +258,8 @@ impl<'a> Builder<'a> {
     }
 
     fn result(&self, part: &mut ToolPart, answer: &Message<'_>, language: &str) {
-        part.failed = failure(answer.is_error && !answer.never_ran());
+        let has_failed = answer.is_error && !answer.never_ran();
+        part.failed = if has_failed { "failed".into() } else { String::new() };
         let mut has_output = false;
         for text in answer.content.texts().map(Str::text).filter(|text| !text.trim().is_empty()) {
             has_output = true;
@@ -289,10 +290,6 @@ const LONG_JSON: usize = 16 * 1024;
 
 fn json(raw: &[u8]) -> String {
     if raw.len() < LONG_JSON { pretty(raw) } else { String::from_utf8_lossy(raw).into_owned() }
-}
-
-fn failure(has_failed: bool) -> String {
-    if has_failed { "failed".into() } else { String::new() }
 }
 
 /// Describes a call on one line.

@@ -177,6 +177,10 @@ impl Selection<'_> {
             let typed = typed_prompt::typed(&entry).unwrap_or_else(|| entry.text());
             block.title = one_line(&typed);
         }
+        // Such as a prompt with only an image.
+        if block.title.is_empty() && matches!(block.role, BlockRole::Prompt | BlockRole::Message) {
+            block.title = "(no text)".into();
+        }
         if node.outcome == EntryOutcome::Aborted {
             block.parts.push(Part::Note("aborted".into()));
         }

@@ -10,20 +10,16 @@ use crate::export::{IndexRow, Writer};
 #[derive(Debug, Default)]
 pub(super) struct ShortenedMarkdown {
     /// The maximum number of characters.
-    max: usize,
-    whole: MarkdownWriter,
-    short: MarkdownWriter,
+    pub(super) max: usize,
+    pub(super) whole: MarkdownWriter,
+    pub(super) short: MarkdownWriter,
     /// The number of characters so far, with those of the held entries.
-    length: usize,
+    pub(super) length: usize,
     /// The texts of the held entries, whole and without output.
-    held: VecDeque<[String; 2]>,
+    pub(super) held: VecDeque<[String; 2]>,
 }
 
 impl ShortenedMarkdown {
-    pub(super) fn new(max: usize) -> Self {
-        Self { max, ..Self::default() }
-    }
-
     /// Writes the oldest held entries without output until the document with `more` characters fits.
     fn fit(&mut self, more: usize, out: &mut String) {
         while self.length + more > self.max
@@ -95,7 +91,7 @@ mod tests {
             EntryBlock { id, parent: None, role, title: String::new(), facts: vec![], label: None, branch: None, parts }
         };
         let write = |max: usize| {
-            let (mut writer, mut out) = (ShortenedMarkdown::new(max), String::new());
+            let (mut writer, mut out) = (ShortenedMarkdown { max, ..Default::default() }, String::new());
             writer.head(&Head { title: "T".into(), ..Head::default() }, &mut out);
             (0..4).for_each(|at| writer.entry(&entry(at), &mut out));
             writer.foot(&["end".into()], &mut out);

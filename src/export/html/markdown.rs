@@ -112,6 +112,12 @@ impl MarkdownHtml<'_> {
                 let (language, text) = self.block.take().unwrap_or_default();
                 self.code.block(&language, &text, self.out);
             }
+            TagEnd::TableCell if self.is_head && self.out.ends_with('>') => {
+                // An empty cell is no heading. Text has no `<`.
+                let start = self.out.rfind('<').filter(|at| self.out[*at..].starts_with("<th"));
+                start.iter().for_each(|at| self.out.truncate(*at));
+                self.out.push_str(if start.is_some() { "<td></td>" } else { "</th>" });
+            }
             TagEnd::TableCell => self.out.push_str(if self.is_head { "</th>" } else { "</td>" }),
             TagEnd::Link | TagEnd::Image if self.alt == 1 => {
                 self.alt = 0;
@@ -173,6 +179,7 @@ mod tests {
                 "|a|b|\n|-|-:|\n|1|2|",
                 "<table><tr><th>a</th><th class=right>b</th></tr><tr><td>1</td><td class=right>2</td></tr></table>",
             ),
+            ("||**b**|\n|-:|-|", "<table><tr><td></td><th><strong>b</strong></th></tr></table>"),
             ("[a](https://b.example/?c&d=\"e\")", "<p><a href=\"https://b.example/?c&amp;d=&quot;e&quot;\">a</a></p>"),
             ("![a](http://b.example)", "<p><a href=\"http://b.example\">a</a></p>"),
             ("[![a](http://b)](http://c) [d](x:y)", "<p><a href=\"http://c\">a</a> d</p>"),

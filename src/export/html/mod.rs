@@ -68,6 +68,7 @@ impl Writer for HtmlWriter {
             let number = format!("{} of {}", branch.number, branch.count);
             push(out, &["<p class=branch>Branch ", &number, &branch.after(escape), "</p>"]);
         }
+        self.level = self.level.max(if matches!(entry.role, BlockRole::Prompt | BlockRole::Summary) { 3 } else { 2 });
         let has_text = matches!(entry.parts.first(), Some(Part::Markdown(_)));
         let is_whole = entry.is_title() && entry.role == BlockRole::Prompt;
         self.entry_head(entry, is_whole || !has_text, out);
@@ -133,16 +134,12 @@ impl HtmlWriter {
         let name = match entry.role {
             BlockRole::Prompt => {
                 self.prompts += 1;
-                self.level = 3;
                 match has_title {
                     true => format!("<h2 class=i>{}. {}</h2>", self.prompts, escape(&entry.title)),
                     false => format!("<h2>{}</h2>", self.prompts),
                 }
             }
-            BlockRole::Summary => {
-                self.level = 3;
-                format!("<h2 class=i>{}</h2>", escape(&entry.title))
-            }
+            BlockRole::Summary => format!("<h2 class=i>{}</h2>", escape(&entry.title)),
             BlockRole::Note => format!("<span>{}</span>", escape(&entry.title)),
             BlockRole::Answer | BlockRole::Tool | BlockRole::Message => String::new(),
         };
