@@ -55,7 +55,7 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("search", 3100),
     ("render", 1440),
     // Documents have runs of tools, turns, a result and a maximum length since people publish them.
-    ("export", 2260),
+    ("export", 2290),
     ("disk", 7150),
     ("pi", 850),
     ("catalog", 6800),
@@ -68,7 +68,7 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("ui", 2650),
     // Images in the terminal, and the pager of the command line.
     ("runtime", 2660),
-    ("cli", 7950),
+    ("cli", 7985),
 ];
 
 /// Modules that may contain platform-specific code.

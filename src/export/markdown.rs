@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
+use crate::base::ansi;
 use crate::base::text::{clean, clean_text};
 use crate::base::{numbers, sort};
 use crate::export::document::{BlockRole, EntryBlock, Head, Outline, Part, ToolPart, push};
@@ -153,9 +154,9 @@ fn part(part: &Part, out: &mut String) {
         Part::Thinking(text) => details("thinking", out, |out| out.push_str(&fenced("", text.trim()))),
         Part::Folded { title, text } => details(&escape_html(title), out, |out| out.push_str(&fenced("", text))),
         Part::Code(language, text) => push(out, &[&fenced(language, text), "\n"]),
-        Part::Plain(text) => push(out, &[&fenced("", text), "\n"]),
+        Part::Plain(text) => push(out, &[&fenced("", &ansi::strip(text)), "\n"]),
         Part::Diff(text) => push(out, &[&fenced("diff", text), "\n"]),
-        Part::Error(text) => push(out, &["Failed:\n\n", &fenced("", text), "\n"]),
+        Part::Error(text) => push(out, &["Failed:\n\n", &fenced("", &ansi::strip(text)), "\n"]),
         Part::Note(text) => push(out, &["*(", &escape(text), ")*\n\n"]),
         Part::Section(name, text) => push(out, &["**", &escape(name), "**\n\n", &fenced("", text), "\n"]),
         Part::Tool(tool) => self::tool(tool, out),

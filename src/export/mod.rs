@@ -15,7 +15,6 @@ mod shortened;
 
 use crate::base::named::named;
 use crate::export::document::{Detail, EntryBlock, Head};
-use crate::export::shortened::ShortenedMarkdown;
 
 named! {
     /// The format of an export.
@@ -82,7 +81,7 @@ impl Format {
     /// Returns a writer of documents, or `None` for session files. Only Markdown has a maximum length.
     pub fn writer(self, max_length: Option<usize>) -> Option<Box<dyn Writer>> {
         match (self, max_length) {
-            (Self::Markdown, Some(max)) => Some(Box::new(ShortenedMarkdown { max, ..Default::default() })),
+            (Self::Markdown, Some(max)) => Some(Box::new(shortened::ShortenedMarkdown { max, ..Default::default() })),
             _ => self.facts().writer.map(|new| new()),
         }
     }

@@ -569,3 +569,16 @@ fn no_place_of_a_session_brings_a_secret_into_an_export() {
     let cache = fs::read(pitree.home().join(".cache/pitree/index/known.secrets")).unwrap();
     check(&String::from_utf8_lossy(&cache), "the results of searches for secrets");
 }
+
+#[test]
+fn escape_sequences_are_colors_in_a_page_and_left_out_of_markdown() {
+    let pitree = Pitree::new();
+    let output = "\u{1b}[31mred <b>\u{1b}[0m plain\n\u{1b}]8;;https://a.b\u{7}link\u{1b}]8;;\u{7}\u{1b}[2J";
+    let session = Session::new("colors").user("u1", "go").tool("t1", "bash", &json!({"command": "ls"}), output);
+    pitree.write("--p--/colors.jsonl", &session.assistant("a1", "done").text());
+    let export = |format: &str| pitree.run(&["export", "colors", "-f", format, "-o", "-"]).out;
+    let (html, markdown) = (export("html"), export("md"));
+    assert!(html.contains("<i class=e>red &lt;b&gt;</i> plain\nlink [https://a.b]"), "{html}");
+    assert!(markdown.contains("red <b> plain\nlink [https://a.b]\n"), "{markdown}");
+    assert!(!html.contains('\u{1b}') && !html.contains('␛') && !markdown.contains('␛'));
+}

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::base::ansi;
 use crate::base::numbers;
 use crate::base::text::{Tone, clean_text};
 use crate::export::document::push;
@@ -56,20 +57,24 @@ impl CodeWriter {
         for (at, line) in code::highlight(language, text, &mut budget).iter().enumerate() {
             html.push_str(if at > 0 { "\n" } else { "" });
             for span in line {
-                let text = escape(&span.text);
-                match class(span.tone) {
-                    "" => html.push_str(&text),
-                    class => push(&mut html, &["<i class=", class, ">", &text, "</i>"]),
-                }
+                colored(span.tone, &span.text, &mut html);
             }
         }
         self.left = self.left.saturating_sub(html.len());
         self.folded(&html, OUTPUT_LINES, out, |html, out| pre("", html, out));
     }
 
-    /// Writes text with a class, which can be empty.
+    /// Writes text with a class, which can be empty, and with the colors of its escape sequences.
     pub(super) fn plain(&self, class: &str, text: &str, out: &mut String) {
-        self.folded(&escape(text.trim_end()), OUTPUT_LINES, out, |html, out| pre(class, html, out));
+        let mut html = String::with_capacity(text.len() + text.len() / 8);
+        for (tone, part) in ansi::styled(text.trim_end(), Tone::Text) {
+            // Folds divide the text between lines.
+            for (at, line) in part.split('\n').enumerate() {
+                html.push_str(if at > 0 { "\n" } else { "" });
+                colored(tone, line, &mut html);
+            }
+        }
+        self.folded(&html, OUTPUT_LINES, out, |html, out| pre(class, html, out));
     }
 
     /// Writes a diff.
@@ -111,13 +116,23 @@ impl CodeWriter {
     }
 }
 
+/// Writes a part of a line with the color of a tone.
+fn colored(tone: Tone, text: &str, out: &mut String) {
+    match class(tone) {
+        "" => out.push_str(&escape(text)),
+        _ if text.is_empty() => {}
+        class => push(out, &["<i class=", class, ">", &escape(text), "</i>"]),
+    }
+}
+
 /// Returns the class of highlighted code.
 fn class(tone: Tone) -> &'static str {
     match tone {
         Tone::Keyword => "k",
         Tone::Str => "s",
         Tone::Number => "n",
-        Tone::Comment => "c",
+        Tone::Comment | Tone::Dim => "c",
+        Tone::Error => "e",
         Tone::Function => "f",
         Tone::Type => "t",
         _ => "",
