@@ -138,7 +138,8 @@ fn a_key_costs_the_same_in_a_long_list() {
 
 #[test]
 fn a_key_costs_the_same_in_a_long_session() {
-    let [mut few, mut many] = [4000, 10_000].map(|entries| Browser::new(1, entries));
+    // In both, there is more text around the selection than the reader reads in advance.
+    let [mut few, mut many] = [4000, 40_000].map(|entries| Browser::new(1, entries));
     for browser in [&mut few, &mut many] {
         browser.press("l .");
     }

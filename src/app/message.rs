@@ -334,7 +334,7 @@ pub enum Work {
     },
     /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),
-    /// Read an entry and its related entries for the preview.
+    /// Read an entry and its related entries for the reader.
     Read(EntryLocation, EntryForm),
     /// List the files of sessions, most changed first.
     ListFiles(Box<FilesRequest>),

@@ -103,7 +103,7 @@ pub struct StatsState {
     pub counted_month: Option<(u64, Option<i64>)>,
 }
 
-/// The likely secrets of the session in the preview.
+/// The likely secrets of the session in the reader.
 #[derive(Debug, Default)]
 pub struct CheckedSession {
     /// The session for which they were requested, and its size in bytes.
@@ -136,7 +136,7 @@ impl LostWorkState {
 /// State of unread sessions.
 #[derive(Debug, Default)]
 pub struct UnreadState {
-    /// The session in the tree or the preview, and the time since when, in milliseconds since 1970.
+    /// The session in the tree or the reader, and the time since when, in milliseconds since 1970.
     pub(crate) shown: Option<(SessionKey, i64)>,
     /// The newest shown messages that are not written yet: times by session ID.
     pub(crate) pending: BTreeMap<String, i64>,
@@ -185,7 +185,7 @@ pub struct Model {
     pub sessions: sessions::SessionsPane,
     /// The tree pane.
     pub tree: tree::TreePane,
-    /// The preview pane.
+    /// The reader pane.
     pub reader: reader::ReaderPane,
     /// Layers over the panes.
     pub layers: Layers<Command>,
@@ -207,7 +207,7 @@ pub struct Model {
     pub scan: ScanState,
     /// The lost work that was found.
     pub lost: LostWorkState,
-    /// The likely secrets of the session in the preview.
+    /// The likely secrets of the session in the reader.
     pub checked: CheckedSession,
     /// The summary of the selected project.
     pub summary: sessions::ProjectSummary,
@@ -239,7 +239,7 @@ pub struct Model {
     pub sizes: SessionSizes,
     /// The list of files that the user left for one of its entries.
     pub files_left: Option<Box<FilesView>>,
-    /// The form of the preview of entries.
+    /// The form in which the reader shows entries.
     pub entry_form: reader::EntryForm,
     /// State of unread sessions.
     pub unread: UnreadState,
@@ -462,7 +462,7 @@ impl Model {
         Some((key, self.catalog.get(key)?))
     }
 
-    /// Returns the entry that an action applies to: in the tree the selected one, in the preview the shown one.
+    /// Returns the entry that an action applies to: in the tree the selected one, in the reader the shown one.
     fn target_ref(&self) -> Option<EntryRef> {
         match (self.focus, self.reader.subject) {
             (KeyContext::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),

@@ -1,4 +1,4 @@
-//! Notes of users above the preview, and the symbols in the row of a session.
+//! Notes of users above the reader, and the symbols in the row of a session.
 
 use crate::app::model::Model;
 use crate::base::numbers::count;

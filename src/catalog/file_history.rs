@@ -10,7 +10,6 @@ use anyhow::{Result, ensure};
 use crate::base::diff;
 use crate::disk::load::EntryReader;
 use crate::session::digest::commits::DigestCommit;
-use crate::session::entry::kind::EntryKind;
 use crate::session::links::EntryIndex;
 use crate::session::replay::state::{Content, FileState, Source};
 use crate::session::replay::{CommandEffects, Files, Replay};
@@ -138,7 +137,7 @@ pub(crate) fn commits_of_states<'c>(
 
 /// Returns the prompt above an entry.
 pub(crate) fn prompt(tree: &Tree, at: EntryIndex) -> Option<EntryIndex> {
-    tree.to_root(at).find(|&at| tree[at].kind == EntryKind::User)
+    tree.to_root(at).find(|&at| tree.is_prompt(at))
 }
 
 impl FileRevision {

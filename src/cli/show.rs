@@ -37,7 +37,7 @@ use crate::session::prompt::message::{SentCall, SentMessage, from, role};
 use crate::session::prompt::plan::{Plan, PlannedPart};
 use crate::session::tree::{EntryIndex, Tree};
 
-/// Show an entry with the entries around it, or a turn as text
+/// Show an entry with its neighbors, or a turn as text
 ///
 /// Later entries are those on the branch to the leaf, or on the newest branch. Settings, labels and
 /// names are skipped unless ENTRY is one of them. Prints the ids of the previous and next entries, for paging.
@@ -119,10 +119,9 @@ impl ShowCommand {
         let is_said = |at: &EntryIndex| *at == asked || !tree[*at].kind.is_bookkeeping();
         let way: Vec<EntryIndex> = branch.iter().copied().filter(is_said).collect();
         let at = way.iter().position(|&at| at == asked).unwrap_or_default();
-        let is_prompt = |at: &EntryIndex| tree[*at].kind == EntryKind::User;
         let (from, to) = match (self.turn, &self.from) {
             (Some(turn), _) => {
-                let prompts: Vec<usize> = (0..way.len()).filter(|&at| is_prompt(&way[at])).collect();
+                let prompts: Vec<usize> = (0..way.len()).filter(|&at| tree.is_prompt(way[at])).collect();
                 let Some(&from) = turn.checked_sub(1).and_then(|turn| prompts.get(turn)) else {
                     return output::nothing(&format!("no turn {turn}: the branch has {}", prompts.len()));
                 };
@@ -168,8 +167,7 @@ impl ShowCommand {
         on_branch: &HashSet<EntryIndex>,
         reader: &mut EntryReader,
     ) -> Result<EntryFields<'a>> {
-        let line = reader.line(&tree[at])?;
-        let others = related(tree, at).into_iter().map(|at| reader.line(&tree[at])).collect::<Result<Vec<_>>>()?;
+        let (line, others) = with_related(tree, at, reader)?;
         let whole = source_text(tree, at, (&line, &others), &TimeZone::system());
         let entry = parse::line(&line).ok().flatten().unwrap_or_default();
         // The first line is shown as fields.
@@ -200,12 +198,17 @@ fn last(tree: &Tree) -> Option<EntryIndex> {
     tree.to_root(tree.leaf).find(says).or(tree.leaf)
 }
 
+/// Reads the line of an entry, and those of the entries that are shown with it.
+fn with_related(tree: &Tree, at: EntryIndex, reader: &mut EntryReader) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
+    let mut line = |at: EntryIndex| reader.line(&tree[at]);
+    Ok((line(at)?, related(tree, at).into_iter().map(line).collect::<Result<_>>()?))
+}
+
 /// Prints entries as in the reader, with all parts unfolded.
 fn print_text(tree: &Tree, entries: &[EntryIndex], path: &Path) -> Result<()> {
     let mut reader = EntryReader::open(path)?;
     for (place, &at) in entries.iter().enumerate() {
-        let line = reader.line(&tree[at])?;
-        let others = related(tree, at).into_iter().map(|at| reader.line(&tree[at])).collect::<Result<Vec<_>>>()?;
+        let (line, others) = with_related(tree, at, &mut reader)?;
         let text = document(tree, at, (&line, &others), &TimeZone::system(), &|| Duration::ZERO);
         if place > 0 && !text.lines.is_empty() {
             output::line("")?;

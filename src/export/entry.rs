@@ -225,8 +225,7 @@ fn tool(lines: &mut Document<'_>, tool: &ToolPart) {
         title.insert(0, Span::new(Tone::Error, "failed "));
     }
     let is_answered = !matches!(tool.parts.last(), Some(Part::Note(note)) if note == NO_RESULT);
-    let is_open = !tool.failed.is_empty() || is_answered && tool.parts.iter().any(|part| matches!(part, Part::Diff(_)));
-    lines.fold(DocLine::of(title), is_open, |lines| parts(lines, &tool.parts));
+    lines.fold(DocLine::of(title), is_answered && tool.is_open(), |lines| parts(lines, &tool.parts));
 }
 
 /// The number of bytes in base64 in which the size of an image is searched.

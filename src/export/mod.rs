@@ -81,7 +81,7 @@ impl Format {
     /// Returns a writer of documents, or `None` for session files. Only Markdown has a maximum length.
     pub fn writer(self, max_length: Option<usize>) -> Option<Box<dyn Writer>> {
         match (self, max_length) {
-            (Self::Markdown, Some(max)) => Some(Box::new(shortened::ShortenedMarkdown { max, ..Default::default() })),
+            (Self::Markdown, Some(max)) => Some(Box::new(shortened::ShortenedMarkdown::new(max))),
             _ => self.facts().writer.map(|new| new()),
         }
     }

@@ -7,7 +7,7 @@ use crate::render::{code, diff};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse, typed_prompt};
-use crate::session::json::value::{Fields, items, pretty};
+use crate::session::json::value::{Fields, items, readable};
 use crate::session::json::{Str, text_or_empty};
 
 /// The note of a call without a result.
@@ -181,7 +181,7 @@ impl<'a> Builder<'a> {
     }
 
     fn json(&mut self, raw: &[u8]) {
-        self.parts.push(Part::Code("json".into(), json(raw)));
+        self.parts.push(Part::Code("json".into(), readable(raw)));
     }
 
     fn image(&self, mime: Str<'_>, bytes: usize, data: Str<'_>) -> Part {
@@ -285,13 +285,6 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The size in bytes from which JSON stays as it is: deeply nested JSON would grow with the square of its size.
-const LONG_JSON: usize = 16 * 1024;
-
-fn json(raw: &[u8]) -> String {
-    if raw.len() < LONG_JSON { pretty(raw) } else { String::from_utf8_lossy(raw).into_owned() }
-}
-
 /// Describes a call on one line.
 fn described(call: &ToolCall<'_>) -> ToolPart {
     let CallDescription { name, path, about } = CallDescription::new(call, &Fields::new(call.arguments));
@@ -322,7 +315,7 @@ fn arguments(call: &ToolCall<'_>, answer: Option<&Message<'_>>, part: &mut ToolP
             None => part.parts.extend(requested_edit(&args)),
         },
         _ if matches!(call.arguments, b"" | b"{}") => {}
-        _ => part.parts.push(Part::Code("json".into(), json(call.arguments))),
+        _ => part.parts.push(Part::Code("json".into(), readable(call.arguments))),
     }
     language
 }

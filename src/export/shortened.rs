@@ -10,16 +10,21 @@ use crate::export::{IndexRow, Writer};
 #[derive(Debug, Default)]
 pub(super) struct ShortenedMarkdown {
     /// The maximum number of characters.
-    pub(super) max: usize,
-    pub(super) whole: MarkdownWriter,
-    pub(super) short: MarkdownWriter,
+    max: usize,
+    whole: MarkdownWriter,
+    short: MarkdownWriter,
     /// The number of characters so far, with those of the held entries.
-    pub(super) length: usize,
+    length: usize,
     /// The texts of the held entries, whole and without output.
-    pub(super) held: VecDeque<[String; 2]>,
+    held: VecDeque<[String; 2]>,
 }
 
 impl ShortenedMarkdown {
+    /// Creates a writer of at most `max` characters.
+    pub(super) fn new(max: usize) -> Self {
+        Self { max, ..Self::default() }
+    }
+
     /// Writes the oldest held entries without output until the document with `more` characters fits.
     fn fit(&mut self, more: usize, out: &mut String) {
         while self.length + more > self.max
@@ -91,7 +96,7 @@ mod tests {
             EntryBlock { id, parent: None, role, title: String::new(), facts: vec![], label: None, branch: None, parts }
         };
         let write = |max: usize| {
-            let (mut writer, mut out) = (ShortenedMarkdown { max, ..Default::default() }, String::new());
+            let (mut writer, mut out) = (ShortenedMarkdown::new(max), String::new());
             writer.head(&Head { title: "T".into(), ..Head::default() }, &mut out);
             (0..4).for_each(|at| writer.entry(&entry(at), &mut out));
             writer.foot(&["end".into()], &mut out);

@@ -250,15 +250,15 @@ actions! {
     NextPrompt, "next-prompt", ["}"], ENTRIES, Moving, "prompt", "Next prompt", "Go to the next prompt.";
     NextEntry, "next-entry", ["]"], PANES_AND_TEXT, Moving, "next entry", "Next entry", "Select and read the next entry, or the next session in the list; in the reader, select the next part that folds or leads elsewhere; in file content, show the next state in the list.";
     PreviousEntry, "previous-entry", ["["], PANES_AND_TEXT, Moving, "previous entry", "Previous entry", "Select and read the previous entry, or the previous session in the list; in the reader, select the previous part; in file content, show the previous state in the list.";
-    PreviewUp, "reader-up", [], PANES, Moving, "reader up", "Scroll reader up", "Scroll the reader up from any pane.";
-    PreviewDown, "reader-down", [], PANES, Moving, "reader down", "Scroll reader down", "Scroll the reader down from any pane.";
+    ReaderUp, "reader-up", [], PANES, Moving, "reader up", "Scroll reader up", "Scroll the reader up from any pane.";
+    ReaderDown, "reader-down", [], PANES, Moving, "reader down", "Scroll reader down", "Scroll the reader down from any pane.";
 
     FoldAll, "fold-all", ["v c"], FOLDING, View, "fold all", "Fold all", "Fold all rows; in the reader, thinking and tool calls.";
     UnfoldAll, "unfold-all", ["v x"], FOLDING, View, "unfold all", "Unfold all", "Unfold all rows; in the reader, thinking and tool calls.";
     Zoom, "zoom", ["z", "v z"], PANES, View, "zoom", "Toggle full screen", "Toggle full screen for the focused pane.";
     Larger, "larger", ["v >"], PANES, View, "larger", "Enlarge pane", "Enlarge the focused pane.";
     Smaller, "smaller", ["v <"], PANES, View, "smaller", "Shrink pane", "Shrink the focused pane.";
-    SharePreview, "show-reader", ["v v"], PANES, View, "with reader", "Toggle reader", "Show or hide the reader below the tree or the search results.";
+    ShowReader, "show-reader", ["v v"], PANES, View, "with reader", "Toggle reader", "Show or hide the reader below the tree or the search results.";
     Wrap, "wrap", ["v w"], ENTRIES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the reader, or scroll them horizontally.";
     NextForm, "next-form", ["v e"], ENTRIES, View, "form", "Next reader form", "Show the conversation, the differences of the entry, the whole files after it, or its raw lines.";
 

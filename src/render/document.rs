@@ -8,7 +8,7 @@ use crate::base::ansi;
 use crate::base::numbers;
 use crate::base::text::{Span, Tone, clean_lines, clean_text, spans_text};
 use crate::render::{DocImage, DocLine, Fold, FoldedLines, code, diff, markdown, plain};
-use crate::session::json::value::pretty;
+use crate::session::json::value::readable;
 
 /// The maximum number of styled bytes in a document. pi truncates tool output at 50 KB.
 const MAX_STYLED_BYTES: usize = 128 * 1024;
@@ -141,11 +141,7 @@ impl<'a> Document<'a> {
 
     /// Appends JSON, pretty-printed unless it is long.
     pub(crate) fn json(&mut self, raw: &[u8]) {
-        if raw.len() < LONG_TEXT_BYTES {
-            self.code("json", &pretty(raw));
-        } else {
-            self.code("json", &String::from_utf8_lossy(raw));
-        }
+        self.code("json", &readable(raw));
     }
 
     /// Appends text in diff format.

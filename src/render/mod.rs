@@ -67,6 +67,13 @@ pub struct FoldedLines {
     pub images: Vec<DocImage>,
 }
 
+impl From<Vec<DocLine>> for FoldedLines {
+    /// Returns lines without folds and images.
+    fn from(lines: Vec<DocLine>) -> Self {
+        Self { lines, ..Self::default() }
+    }
+}
+
 /// An image in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocImage {

@@ -414,7 +414,7 @@ impl JobContext {
         };
         let entry =
             || self.read(body, |line, related| entry::document(&body.tree, body.at, (line, related), zone, clock));
-        lines.map_or_else(entry, |lines| Ok(FoldedLines { lines, ..FoldedLines::default() }))
+        lines.map_or_else(entry, |lines| Ok(lines.into()))
     }
 
     /// Converts the line of an entry and of the entries shown with it.

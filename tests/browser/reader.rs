@@ -262,3 +262,22 @@ fn escape_sequences_are_colors_and_links() {
     shows(&browser, "link [https://a.b]");
     assert!(!browser.screen().contains('␛'), "{}", browser.screen());
 }
+
+#[test]
+fn a_hit_opens_a_run_that_was_folded_among_unfolded_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let session =
+        Session::new("s").user("u1", "was it made?").tool("t1", "bash", &json!({"command": "make"}), "it is made");
+    let session = session.tool("t2", "bash", &json!({"command": "ls"}), "a list").assistant("a1", "the end");
+    fs::write(dir.path().join("s.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 48);
+    browser.press("j l home tab v x");
+    let rows = read(&browser);
+    let run = rows.iter().position(|row| row.contains("2 tools")).expect("a run");
+    assert!(rows.iter().any(|row| row == "it is made"), "{rows:#?}");
+    let area = browser.model.area(KeyContext::Reader).unwrap().text();
+    browser.send(Msg::Click { column: area.x + 1, row: area.y + run as u16, double: false });
+    assert!(read(&browser).iter().all(|row| row != "it is made"), "{}", browser.screen());
+    browser.press("/").type_text("made").press("enter n");
+    assert!(read(&browser).iter().any(|row| row == "it is made"), "{}", browser.screen());
+}

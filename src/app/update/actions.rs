@@ -59,8 +59,8 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.layers.push(MessageBox::new("Other machines", clean_text(&text)));
         }
         Action::Reload => reload(model),
-        Action::PreviewUp => reader::scroll(model, -1),
-        Action::PreviewDown => reader::scroll(model, 1),
+        Action::ReaderUp => reader::scroll(model, -1),
+        Action::ReaderDown => reader::scroll(model, 1),
         Action::Wrap => {
             let is_wrapped = model.reader.toggle_wrap();
             let not = "not wrapping long lines; scroll with left and right";
@@ -70,7 +70,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::PreviousPane => turn(model, KeyContext::PANES.len() - 1),
         Action::Zoom => model.pane_sizes.zoomed = !model.pane_sizes.zoomed,
         Action::Larger | Action::Smaller => resize(model, action == Action::Larger),
-        Action::SharePreview => share_preview(model),
+        Action::ShowReader => show_reader(model),
         Action::NextPrompt | Action::PreviousPrompt => {
             let forward = action == Action::NextPrompt;
             let is_reader = model.focus == KeyContext::Reader;
@@ -260,7 +260,7 @@ pub(super) fn returned(model: &mut Model, failure: Option<String>) {
     }
 }
 
-/// Opens the source text of the previewed entry, or the card of the previewed session or project.
+/// Opens the source text of the entry in the reader, or the card of its session or project.
 fn open_program(model: &mut Model, with: Opener) {
     let subject = model.reader.subject;
     if let ReaderSubject::Entry(entry) = subject
@@ -292,14 +292,14 @@ fn resize(model: &mut Model, larger: bool) {
     }
 }
 
-fn share_preview(model: &mut Model) {
+fn show_reader(model: &mut Model) {
     let shown = model.pane_sizes.toggle_reader();
     if shown && model.layout().is_some_and(|layout| layout.reader.is_none()) {
         model.hint("terminal too low for the reader");
     }
 }
 
-/// Shows entries in the next form in the preview.
+/// Shows entries in the next form in the reader.
 fn next_form(model: &mut Model) {
     model.entry_form = neighbor(EntryForm::ALL, model.entry_form, true);
     reader::turn_again(model);
@@ -311,7 +311,7 @@ fn is_conversation(model: &Model) -> bool {
     matches!(model.reader.subject, ReaderSubject::Entry(_)) && model.entry_form == EntryForm::Entry
 }
 
-/// Selects another entry without leaving the pane; in the list and in a session's preview, another session.
+/// Selects another entry without leaving the pane; in the list and in a session's card, another session.
 fn step(model: &mut Model, by: isize) {
     let is_of_list = match model.focus {
         KeyContext::Sessions => true,
@@ -328,7 +328,7 @@ fn step(model: &mut Model, by: isize) {
     } else {
         model.tree.cursor.go(by, model.tree.rows.list.len());
     }
-    // The preview shows the new selection.
+    // The reader shows the new selection.
     model.reader.turn_to(ReaderSubject::Nothing, model.now);
     model.reader.is_of_list = is_of_list;
 }

@@ -1,8 +1,6 @@
 //! The reader: it follows the selection, and the selection follows it; reads the texts near the visible ones; folds parts
 //! and goes to hits.
 
-use std::mem;
-
 use crate::app::command::NextStep;
 use crate::app::message::{Opener, Work};
 use crate::app::model::Model;
@@ -18,7 +16,6 @@ use crate::catalog::EntryRef;
 use crate::keymap::KeyContext;
 use crate::render::{DocLine, FoldedLines};
 use crate::session::activity::Activity;
-use crate::session::digest::commits::commits_at;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};
 
@@ -41,17 +38,12 @@ pub(super) fn show_branch(model: &mut Model, entry: EntryRef, goes_there: bool, 
     let (width, height) = (area.text().width.into(), area.body.height.into());
     model.reader.fit(width, height);
     fill(model, &tree);
-    model.reader.fit(width, height);
     if model.tree.follows {
         model.reader.scroll(isize::MAX);
     }
     note_turn(model);
-    if let (Some(forward), Some(find)) = (model.reader.seeks(), &model.tree.find) {
-        let words = find.words.clone();
-        while !model.reader.hit_from(&words, None, forward) {
-            let Some(fold) = model.reader.hiding_fold(&words) else { break };
-            model.reader.toggle(fold, &model.settings.glyphs);
-        }
+    if let Some(find) = &model.tree.find {
+        model.reader.seek(&find.words, &model.settings.glyphs);
     }
 }
 
@@ -67,8 +59,8 @@ fn fill(model: &mut Model, tree: &Tree) {
             Section::Run { first, last } => run(model, tree, (first, last)),
             Section::Branch(at) => branch(model, tree, at),
         };
-        let text = FoldedLines { lines: vec![DocLine { indent: 2, ..DocLine::of(text) }], ..FoldedLines::default() };
-        model.reader.take(place, text, Vec::new(), &model.settings.glyphs);
+        let lines = vec![DocLine { indent: 2, ..DocLine::of(text) }];
+        model.reader.take(place, lines.into(), Vec::new(), &model.settings.glyphs);
     }
 }
 
@@ -78,8 +70,7 @@ fn request(model: &mut Model, at: EntryIndex) {
     }
     let Some(location) = model.tree.entry(at).and_then(|entry| model.entry_location(entry)) else { return };
     let claim = model.ask_or(Work::Read(location, EntryForm::Entry), |model, ticket, error| {
-        let lines = vec![DocLine::of(vec![Span::clean(Tone::Error, error)])];
-        on_text(model, ticket, FoldedLines { lines, ..FoldedLines::default() });
+        on_text(model, ticket, vec![DocLine::new(Tone::Error, error)].into());
     });
     model.reader.claims.insert(at, claim);
 }
@@ -90,23 +81,15 @@ fn run(model: &Model, tree: &Tree, (first, last): (EntryIndex, EntryIndex)) -> V
     let sign = if model.reader.is_open_run(first) { &glyphs.open } else { &glyphs.hidden };
     let mut entries = Vec::new();
     Section::Run { first, last }.each_entry(tree, &mut |at| entries.push(at));
-    let activity = Activity::of(tree, entries.iter().rev().copied());
+    entries.reverse();
+    let activity = Activity::of(tree, entries.iter().copied());
     let mut spans = vec![Span::dim(format!("{sign} "))];
     spans.extend(row_text::run(&activity, glyphs));
     spans.extend(nonzero_dollars(activity.cost).map(|cost| Span::dim(format!(" {} {cost}", glyphs.dot))));
-    spans.extend(commits(model, &entries));
+    let made: Vec<&str> = model.tree.commits(&entries, &model.catalog).map(|commit| &*commit.sha).collect();
+    let made = (!made.is_empty()).then(|| format!("  {} {}", glyphs.commit, made.join(" ")));
+    spans.extend(made.map(|made| Span::new(Tone::Label, made)));
     spans
-}
-
-/// Returns the commits of some entries.
-fn commits(model: &Model, entries: &[EntryIndex]) -> Option<Span> {
-    let glyphs = &model.settings.glyphs;
-    let made = entries.iter().filter_map(|&at| model.tree.entry(at)).flat_map(|EntryRef { session, at }| {
-        let digest = model.catalog.get(session).filter(|session| session.facts().is_committed());
-        digest.map_or(&[][..], |digest| commits_at(&digest.commits, at))
-    });
-    let made: Vec<&str> = made.map(|commit| &*commit.sha).collect();
-    (!made.is_empty()).then(|| Span::new(Tone::Label, format!("  {} {}", glyphs.commit, made.join(" "))))
 }
 
 /// Returns the line of another branch.
@@ -136,11 +119,10 @@ pub(super) fn on_text(model: &mut Model, ticket: u64, mut text: FoldedLines) {
     claims.remove(&at);
     let (Some(place), Some(tree)) = (model.reader.section_of(at), model.tree.tree.clone()) else { return };
     let before = model.tree.entry(at).map_or(Vec::new(), |entry| session_text::note_of_entry(model, entry));
-    if tree.node(at).kind == EntryKind::User {
-        let activity = summaries::turn(&tree, at);
+    if tree.is_prompt(at) {
         // The runs name the tools and files.
-        let facts = Activity { calls: 0, changed: Vec::new(), ..activity }.turn_facts(tree.node(at).time);
-        let facts = facts.iter().map(|fact| format!(" {} {fact}", model.settings.glyphs.dot)).collect::<String>();
+        let activity = Activity { calls: 0, changed: Vec::new(), ..summaries::turn(&tree, at) };
+        let facts = turn_facts(model, &activity, tree.node(at).time);
         text.lines.first_mut().into_iter().for_each(|line| line.spans.push(Span::dim(&facts)));
     }
     if let (EntryKind::ToolResult, Some(fold)) = (tree.node(at).kind, text.folds.first()) {
@@ -150,16 +132,15 @@ pub(super) fn on_text(model: &mut Model, ticket: u64, mut text: FoldedLines) {
     model.reader.take(place, text, before, &model.settings.glyphs);
 }
 
-/// Returns the facts about the turn after a prompt, each after a dot.
-fn turn_facts(model: &Model, tree: &Tree, prompt: EntryIndex) -> String {
-    let facts = summaries::turn(tree, prompt).turn_facts(tree.node(prompt).time);
-    facts.iter().map(|fact| format!(" {} {fact}", model.settings.glyphs.dot)).collect()
+/// Returns the facts about a turn that began at a time, each after a dot.
+fn turn_facts(model: &Model, activity: &Activity, begun: Option<i64>) -> String {
+    activity.turn_facts(begun).iter().map(|fact| format!(" {} {fact}", model.settings.glyphs.dot)).collect()
 }
 
 fn note_turn(model: &mut Model) {
-    if let (Some(prompt), Some(tree)) = (model.reader.other_turn(), model.tree.tree.clone()) {
-        let facts = turn_facts(model, &tree, prompt);
-        model.reader.note_turn(prompt, facts);
+    if let (Some(prompt), Some(tree)) = (model.reader.unknown_turn(), &model.tree.tree) {
+        let facts = turn_facts(model, &summaries::turn(tree, prompt), tree.node(prompt).time);
+        model.reader.take_turn(prompt, facts);
     }
 }
 
@@ -207,15 +188,8 @@ pub(super) fn open(model: &mut Model, target: Option<Target>) -> bool {
 /// Goes to the next or previous hit on the branch. Returns `true` if the search wrapped around, and `None` without hits.
 pub(super) fn next_hit(model: &mut Model, forward: bool) -> Option<bool> {
     let (find, tree) = (model.tree.find.as_ref()?, model.tree.tree.clone()?);
-    let words = find.words.clone();
-    if model.reader.next_hit(&words, forward) {
+    if model.reader.next_hit(&find.words, forward, &model.settings.glyphs) {
         return Some(false);
-    }
-    if let Some(fold) = model.reader.hiding_fold(&words).filter(|_| forward) {
-        model.reader.toggle(fold, &model.settings.glyphs);
-        if model.reader.next_hit(&words, forward) {
-            return Some(false);
-        }
     }
     let (mut here, mut has_wrapped) = (model.reader.current_entry(), false);
     for _ in 0..find.hits.len() {
@@ -236,13 +210,12 @@ pub(super) fn read_form(model: &mut Model, entry: EntryRef) {
     let Some(location) = model.entry_location(entry) else { return };
     let work = Work::Read(location, model.entry_form);
     model.reader.reading = Some(model.ask_or(work, |model, _, error| {
-        model.reader.show(vec![DocLine::of(vec![Span::clean(Tone::Error, error)])]);
+        model.reader.show(vec![DocLine::new(Tone::Error, error)]);
     }));
 }
 
 /// Reads the texts again after the form has changed.
 pub(super) fn turn_again(model: &mut Model) {
-    let subject = mem::take(&mut model.reader.subject);
-    model.reader.turn_to(subject, model.now);
+    model.reader.turn_to(model.reader.subject, model.now);
     model.reader.is_stale = true;
 }

@@ -351,7 +351,7 @@ fn show_tree(model: &mut Model, tree: Arc<Tree>) {
     model.tree.show(tree);
 }
 
-/// Shows the tree of several sessions. Reads the preview again if it shows an entry differently now.
+/// Shows the tree of several sessions. Reads the reader again if it shows an entry differently now.
 fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
     model.tree.show_family(family);
 }

@@ -1,4 +1,4 @@
-//! Search over all sessions, from the input line to the hits in the list; and search in the open session or the preview.
+//! Search over all sessions, from the input line to the hits in the list; and search in the open session or the reader.
 
 use std::collections::HashMap;
 use std::sync::Arc;

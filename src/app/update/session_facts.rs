@@ -17,7 +17,7 @@ const MAX_MEASURED: u64 = 32 * 1024 * 1024;
 /// The maximum size in bytes of a file that is searched for secrets again while a pi writes to it.
 const MAX_CHECKED_AGAIN: u64 = 4_000_000;
 
-/// Updates the facts. `is_other` is `true` if the preview shows another item.
+/// Updates the facts. `is_other` is `true` if the reader shows another item.
 pub(super) fn sync(model: &mut Model, is_other: bool) {
     let card = match model.reader.subject {
         ReaderSubject::Session(key) => Some(key),

@@ -1,5 +1,5 @@
-//! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
-//! selected row, and palettes.
+//! Updates of dependent state after a message: scroll positions, the tree of the selected session, the reader, and
+//! palettes.
 
 use super::{family, files, prepared_boxes, reader, search, session_facts, stats, unread};
 use crate::app::layers::palette::Palette;
@@ -185,7 +185,7 @@ fn follow_selection(model: &mut Model) {
     }
 }
 
-/// Returns `true` if the previewed item still exists.
+/// Returns `true` if the item in the reader still exists.
 fn is_there(model: &Model, subject: ReaderSubject) -> bool {
     match subject {
         ReaderSubject::Nothing => false,

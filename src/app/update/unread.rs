@@ -1,4 +1,4 @@
-//! Unread sessions: notes the messages that were shown in the tree or the preview, and has them written after a pause. A
+//! Unread sessions: notes the messages that were shown in the tree or the reader, and has them written after a pause. A
 //! session counts as shown only after input, because an idle screen may be unattended.
 
 use std::mem;

@@ -145,7 +145,7 @@ impl Source {
     /// Returns the title: the name, or the first prompt.
     fn title(&mut self, redact: &ExportRedactor<'_>) -> Result<String> {
         let name = self.name_entry();
-        let is_prompt = |at: &EntryIndex| self.tree[*at].kind == EntryKind::User;
+        let is_prompt = |at: &EntryIndex| self.tree.is_prompt(*at);
         let prompts = self.entries.iter().map(|&(at, _)| at).filter(is_prompt);
         let candidates: Vec<EntryIndex> = name.into_iter().chain(prompts).collect();
         for at in candidates {

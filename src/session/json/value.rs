@@ -243,8 +243,16 @@ enum PendingPart<'a> {
     Value(Value<'a>),
 }
 
+/// The size in bytes from which JSON is not formatted: it takes a multiple of the space.
+const LONG: usize = 16 * 1024;
+
+/// Formats JSON to show unknown data, unless it is long.
+pub(crate) fn readable(raw: &[u8]) -> String {
+    if raw.len() < LONG { pretty(raw) } else { String::from_utf8_lossy(raw).into_owned() }
+}
+
 /// Formats JSON with two spaces per level, without recursion, to show unknown data. Returns invalid JSON unchanged.
-pub(crate) fn pretty(raw: &[u8]) -> String {
+fn pretty(raw: &[u8]) -> String {
     let mut out = String::with_capacity(raw.len() * 2);
     let mut depth = 0usize;
     let mut at = 0;

@@ -309,6 +309,11 @@ impl Tree {
         self.parent_links.to_root(from)
     }
 
+    /// Returns `true` for a message of the user.
+    pub fn is_prompt(&self, at: EntryIndex) -> bool {
+        self.node(at).kind == EntryKind::User
+    }
+
     /// Returns `true` if the entry is on the active path.
     pub fn is_active(&self, at: EntryIndex) -> bool {
         self.active.has(at)

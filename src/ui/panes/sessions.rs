@@ -1,7 +1,7 @@
 //! Draws the list of projects, families and sessions. Each row has its symbols and its title at the left, and its numbers
 //! in [`Columns`] that depend on the width of the list alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ratatui::layout::Rect;
 
@@ -151,16 +151,15 @@ impl Columns {
     }
 }
 
-/// Returns the titles that several visible sessions have.
-fn twins(model: &Model, height: usize) -> HashMap<String, usize> {
+/// Returns the visible sessions whose title another one has, too.
+fn twins(model: &Model, height: usize) -> HashSet<SessionKey> {
     let pane = &model.sessions;
-    let mut titles = HashMap::new();
+    let mut titles: HashMap<String, Vec<SessionKey>> = HashMap::new();
     let seen = pane.cursor.seen(pane.rows.len(), height, |at| pane.rows[at].lines());
     for key in seen.filter_map(|at| pane.rows[at].session()) {
-        *titles.entry(session_title(&model.catalog[key], &model.settings)).or_insert(0) += 1;
+        titles.entry(session_title(&model.catalog[key], &model.settings)).or_default().push(key);
     }
-    titles.retain(|_, sessions| *sessions > 1);
-    titles
+    titles.into_values().filter(|sessions| sessions.len() > 1).flatten().collect()
 }
 
 /// Draws the names of periods over the first lines of the rows that have one.
@@ -184,14 +183,14 @@ fn row(
     painter: &Painter<'_>,
     at: usize,
     columns: Columns,
-    twins: &HashMap<String, usize>,
+    twins: &HashSet<SessionKey>,
 ) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, painter, at, *place, columns)],
         SessionRow::MissingParent(key, forks) => vec![missing_parent_row(painter, at, (*key, *forks), columns.all)],
         SessionRow::Session { key, prefix, below, period, .. } => {
             let view = SessionRowView { model, painter, at, key: *key, columns, prefix, below: *below };
-            let is_twin = twins.contains_key(&session_title(&model.catalog[*key], &model.settings));
+            let is_twin = twins.contains(key);
             let hit = model.sessions.found(*key).and_then(|found| view.hit(found));
             period.iter().map(|_| Vec::new()).chain([view.plain(is_twin)]).chain(hit).collect()
         }

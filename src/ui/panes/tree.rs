@@ -12,11 +12,10 @@ use crate::app::panes::tree::summaries::Inherited;
 use crate::app::title;
 use crate::base::numbers::{count, duration, nonzero_dollars, thousands};
 use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
-use crate::catalog::EntryRef;
 use crate::config::Filter;
 use crate::keymap::{Action, KeyContext};
 use crate::render::DocLine;
-use crate::session::digest::commits::{DigestCommit, commits_at};
+use crate::session::digest::commits::DigestCommit;
 use crate::session::tree::{EntryIndex, Tree};
 use crate::ui::empty::plain_rows;
 use crate::ui::paint::{ListView, Painter, both, cut, hits, list, title};
@@ -226,12 +225,7 @@ impl TreeRowView<'_, '_> {
 
     /// Returns the last commit of some entries, and the number of others.
     fn commit(&self, entries: &[EntryIndex]) -> Option<RowFact> {
-        let model = self.model;
-        let made = entries.iter().filter_map(|&entry| model.tree.entry(entry)).flat_map(|EntryRef { session, at }| {
-            let digest = model.catalog.get(session).filter(|session| session.facts().is_committed());
-            digest.map_or(&[][..], |digest| commits_at(&digest.commits, at))
-        });
-        let made: Vec<&DigestCommit> = made.collect();
+        let made: Vec<&DigestCommit> = self.model.tree.commits(entries, &self.model.catalog).collect();
         let (last, others) = made.split_last()?;
         let more = if others.is_empty() { String::new() } else { format!(" +{}", others.len()) };
         Some(RowFact::new(Tone::Label, format!("{} {}{more}", self.painter.glyphs().commit, last.sha)))

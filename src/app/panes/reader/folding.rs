@@ -76,6 +76,7 @@ impl ReaderPane {
 
     /// Folds or unfolds a part.
     pub(crate) fn toggle(&mut self, target: Target, glyphs: &Glyphs) {
+        self.hit = None;
         match target {
             Target::Fold(at, fold) => {
                 if !self.toggled.remove(&(at, fold)) {
@@ -89,23 +90,24 @@ impl ReaderPane {
                 }
             }
             Target::Run(first) => {
-                if !self.open_runs.remove(&first) {
-                    self.open_runs.insert(first);
+                let is_it = |run: &&Section| matches!(run, Section::Run { first: other, .. } if *other == first);
+                if let (Some(run), Some(tree)) = (self.sections.iter().find(is_it), &self.tree) {
+                    let mut calls = Vec::new();
+                    run.each_entry(tree, &mut |at| calls.extend(sections::is_result(tree, at).then_some(at)));
+                    self.lone_calls.extend(calls.pop().filter(|_| calls.is_empty()));
                 }
-                let run = self
-                    .sections
-                    .iter()
-                    .copied()
-                    .find(|section| matches!(section, Section::Run { .. }) && section.entry() == Some(first));
-                let mut calls = Vec::new();
-                if let (Some(run), Some(tree)) = (run, self.tree.clone()) {
-                    run.each_entry(&tree, &mut |at| calls.extend(sections::is_result(&tree, at).then_some(at)));
-                }
-                self.lone_calls.extend(calls.pop().filter(|_| calls.is_empty()));
-                self.rebuild_runs(first);
+                self.toggle_run(first);
             }
             Target::Branch(_) | Target::Images(_) => {}
         }
+    }
+
+    /// Folds or unfolds a run.
+    pub(super) fn toggle_run(&mut self, first: EntryIndex) {
+        if !self.open_runs.remove(&first) {
+            self.open_runs.insert(first);
+        }
+        self.rebuild_runs(first);
     }
 
     pub(super) fn rebuild_runs(&mut self, at: EntryIndex) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::panes::reader::ReaderPane;
 use crate::app::panes::reader::sections::{Section, Target, marks};
-use crate::base::text::{spans_text, width};
+use crate::base::text::{Glyphs, spans_text, width};
 use crate::render::Fold;
 use crate::search::text_match::Words;
 use crate::session::tree::{EntryIndex, Tree};
@@ -13,16 +13,17 @@ use crate::session::tree::{EntryIndex, Tree};
 const ABOVE: usize = 3;
 
 impl ReaderPane {
-    /// Moves to the next or previous line with the words in the current section. Returns `true` if there is one.
-    pub(crate) fn next_hit(&mut self, words: &Words, forward: bool) -> bool {
-        let here = if self.top.0 == self.current { self.place_below_top() } else { None };
-        self.hit_from(words, here, forward)
-    }
-
-    /// Returns the line at which the next hit is searched: that below the context rows.
-    fn place_below_top(&self) -> Option<usize> {
-        let text = self.texts.get(self.sections.get(self.top.0)?)?;
-        text.wrapped.place(&text.lines, self.top.1 + ABOVE).map(|(line, _)| line)
+    /// Moves to the next or previous line with the words in the current section, and unfolds parts that have them.
+    /// Returns `true` if there is one.
+    pub(crate) fn next_hit(&mut self, words: &Words, forward: bool, glyphs: &Glyphs) -> bool {
+        let current = self.sections.get(self.current).copied();
+        let from = match self.hit {
+            Some((section, line)) if current == Some(section) => Some(line),
+            _ if self.top.0 != self.current => None,
+            // After scrolling, the visible lines come first.
+            _ => self.place().and_then(|(line, _)| line.checked_sub(usize::from(forward))),
+        };
+        self.hit_from(words, from, forward) || forward && self.unfold_hit(words, glyphs)
     }
 
     /// Goes to an entry that has hits, and to its first or last one once it is read.
@@ -31,22 +32,37 @@ impl ReaderPane {
             Section::Run { first, .. } => Some(first),
             _ => None,
         });
+        // Its own section is not shown, so that the run is folded.
         if let Some(first) = run {
-            self.open_runs.insert(first);
-            self.rebuild_runs(at);
+            self.toggle_run(first);
         }
         self.show_branch(tree, at, true, now);
         self.seeks = Some(forward);
     }
 
-    /// Returns the direction of a search in the current section that waited for its text.
-    pub(crate) fn seeks(&mut self) -> Option<bool> {
+    /// Goes to the first or last hit in the current section, if that was asked for and its text is read.
+    pub(crate) fn seek(&mut self, words: &Words, glyphs: &Glyphs) {
         let is_read = self.sections.get(self.current).is_some_and(|at| self.texts.contains_key(at));
-        self.seeks.take_if(|_| is_read)
+        if let Some(forward) = self.seeks.take_if(|_| is_read)
+            && !self.hit_from(words, None, forward)
+        {
+            self.unfold_hit(words, glyphs);
+        }
     }
 
-    /// Goes to the first or last line with the words in the current section, and unfolds it.
-    pub(crate) fn hit_from(&mut self, words: &Words, from: Option<usize>, forward: bool) -> bool {
+    /// Unfolds the parts of the current section that hide the words, and goes to the first hit.
+    fn unfold_hit(&mut self, words: &Words, glyphs: &Glyphs) -> bool {
+        while let Some((title, fold)) = self.hiding_fold(words) {
+            self.toggle(fold, glyphs);
+            if self.hit_from(words, Some(title), true) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Goes to the first or last line with the words in the current section, after or before a line.
+    fn hit_from(&mut self, words: &Words, from: Option<usize>, forward: bool) -> bool {
         let Some(&section) = self.sections.get(self.current) else { return false };
         self.len(self.current, usize::MAX);
         let Some(text) = self.texts.get_mut(&section) else { return false };
@@ -65,21 +81,21 @@ impl ReaderPane {
                 self.style.left = if before + columns <= self.width { 0 } else { before - self.width / 2 };
             }
         }
-        (self.top, self.goal) = ((self.current, row), None);
+        (self.top, self.goal, self.hit) = ((self.current, row), None, Some((section, line)));
         self.up(ABOVE.min(row));
         true
     }
 
-    /// Returns the first fold of the current section that hides the words.
-    pub(crate) fn hiding_fold(&self, words: &Words) -> Option<Target> {
+    /// Returns the first fold of the current section that hides the words, with the line of its title.
+    fn hiding_fold(&self, words: &Words) -> Option<(usize, Target)> {
         let section = self.sections.get(self.current)?;
         let (Section::Entry(at), text) = (section, self.texts.get(section)?) else { return None };
-        let hides =
-            |fold: &Fold| text.whole.lines[fold.title + 1..fold.end].iter().any(|line| !marks(line, words).is_empty());
-        let is_closed = |place: &usize| text.closed.contains(place);
-        (0..text.whole.folds.len())
-            .filter(is_closed)
-            .find(|&at| hides(&text.whole.folds[at]))
-            .map(|fold| Target::Fold(*at, fold))
+        let hides = |fold: &usize| {
+            let Fold { title, end, .. } = text.whole.folds[*fold];
+            text.closed.contains(fold)
+                && text.whole.lines[title + 1..end].iter().any(|line| !marks(line, words).is_empty())
+        };
+        let (line, fold) = text.titles.iter().filter(|(_, fold)| hides(fold)).min()?;
+        Some((*line, Target::Fold(*at, *fold)))
     }
 }

@@ -129,6 +129,8 @@ pub struct ReaderPane {
     target: Option<Position>,
     /// The direction in which to search the current section for the next hit once its text is read.
     pub(crate) seeks: Option<bool>,
+    /// The last hit that was gone to, as a line of a section.
+    hit: Option<(Section, usize)>,
     /// The words whose first hit in the current section was shown.
     pub(crate) sought: Option<Arc<Words>>,
     /// The subject and the position before a search.
@@ -208,7 +210,7 @@ impl ReaderPane {
         let Some(section) = self.section_with(at) else { return };
         self.current = section;
         if goes_there {
-            self.target = None;
+            (self.target, self.hit) = (None, None);
             if !self.texts.contains_key(&self.sections[section]) {
                 self.hold(now);
             }
@@ -255,10 +257,7 @@ impl ReaderPane {
     /// Returns to the position before a search.
     pub(crate) fn cancel_search(&mut self) {
         let Some((subject, anchor)) = self.from.take() else { return };
-        if self.subject != subject {
-            self.subject = subject;
-        }
-        self.goal = None;
+        (self.subject, self.goal) = (subject, None);
         self.return_to_anchor(anchor);
         self.current = self.top.0;
     }
@@ -279,6 +278,7 @@ impl ReaderPane {
         self.open_runs.contains(&first) != self.opens_all
     }
 
+    /// Returns the section with an entry: its own, or that of its run.
     fn section_with(&self, at: EntryIndex) -> Option<usize> {
         self.section_of.get(at as usize).map(|&section| section as usize).filter(|&at| at < self.sections.len())
     }
@@ -289,9 +289,8 @@ impl ReaderPane {
         self.section_of.clear();
         self.reading = None;
         if self.texts.get(&Section::Text).is_none_or(|text| *text.whole.lines != lines) {
-            let text = FoldedLines { lines, ..FoldedLines::default() };
-            self.texts =
-                HashMap::from([(Section::Text, SectionText::new(text, Vec::new(), &|_| false, ("", ""), false))]);
+            let text = SectionText::new(lines.into(), Vec::new(), &|_| false, ("", ""), false);
+            self.texts = HashMap::from([(Section::Text, text)]);
         }
     }
 
@@ -333,15 +332,12 @@ impl ReaderPane {
         }
         let folds = text.folds.clone();
         let is_open = |fold: usize| {
-            let toggled = section.entry().is_some_and(|at| self.toggled.contains(&(at, fold)));
-            let is_call =
-                self.opened == section.entry() || section.entry().is_some_and(|at| self.lone_calls.contains(&at));
-            (folds[fold].is_open || self.opens_all || is_call) != toggled
+            let Section::Entry(at) = section else { return false };
+            let is_chosen = self.opened == Some(at) || self.lone_calls.contains(&at);
+            (folds[fold].is_open || self.opens_all || is_chosen) != self.toggled.contains(&(at, fold))
         };
         let text = SectionText::new(text, before, &is_open, (&glyphs.closed, &glyphs.open), self.has_graphics);
-        if let (Section::Entry(at), Some(_)) = (section, self.texts.insert(section, text)) {
-            self.claims.remove(&at);
-        }
+        self.texts.insert(section, text);
         if place == self.top.0 {
             (self.waiting, self.held) = (None, Vec::new());
         }
@@ -358,16 +354,16 @@ impl ReaderPane {
         self.sections.get(self.current)?.entry()
     }
 
-    /// Returns the prompt of the current turn, if another one was noted.
-    pub(crate) fn other_turn(&self) -> Option<EntryIndex> {
+    /// Returns the prompt of the current turn, unless its facts are known.
+    pub(crate) fn unknown_turn(&self) -> Option<EntryIndex> {
         let tree = self.tree.as_ref()?;
         let above = self.sections.get(..=self.current)?.iter().rev();
         let prompt = above.copied().find(|section| section.is_prompt(tree))?.entry()?;
         (self.turn.as_ref().map(|turn| turn.prompt) != Some(prompt)).then_some(prompt)
     }
 
-    /// Notes the current turn with its facts.
-    pub(crate) fn note_turn(&mut self, prompt: EntryIndex, facts: String) {
+    /// Takes the facts about the current turn.
+    pub(crate) fn take_turn(&mut self, prompt: EntryIndex, facts: String) {
         let Some(tree) = self.tree.as_ref() else { return };
         let is_prompt = |section: &&Section| section.is_prompt(tree);
         let number = self.sections[..=self.current].iter().filter(is_prompt).count();

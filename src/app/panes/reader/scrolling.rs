@@ -24,7 +24,7 @@ impl ReaderPane {
     }
 
     /// Returns the top as a line and a byte in its section.
-    pub(super) fn place(&mut self) -> Option<(usize, usize)> {
+    pub(super) fn place(&self) -> Option<(usize, usize)> {
         let (section, row) = self.top;
         let text = self.texts.get(self.sections.get(section)?)?;
         text.wrapped.place(&text.lines, row)
@@ -88,7 +88,7 @@ impl ReaderPane {
 
     /// Scrolls by a number of rows. The section at the top becomes the current one.
     pub(crate) fn scroll(&mut self, by: isize) {
-        (self.target, self.goal) = (None, None);
+        (self.target, self.goal, self.hit) = (None, None, None);
         let before = self.top;
         if by == isize::MIN {
             self.top = (0, 0);

@@ -65,7 +65,7 @@ impl Section {
     }
 
     pub(crate) fn is_prompt(self, tree: &Tree) -> bool {
-        matches!(self, Self::Entry(at) if tree.node(at).kind == EntryKind::User)
+        matches!(self, Self::Entry(at) if tree.is_prompt(at))
     }
 
     /// Returns `true` for a section without an empty line to others like it.

@@ -21,10 +21,11 @@ use crate::app::ticket::Claim;
 use crate::app::widgets::Cursor;
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::search::HitPlace;
-use crate::catalog::{EntryRef, SessionKey};
+use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::config::Filter;
 use crate::search::query::Query;
 use crate::session::activity::Activity;
+use crate::session::digest::commits::{DigestCommit, commits_at};
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};
@@ -324,10 +325,9 @@ impl TreePane {
         let is_open = |at: EntryIndex| in_open_turn.get(at as usize).is_some_and(|&is_open| is_open);
         let shows = |at| kept == Some(at) || self.shows(&tree, at) || is_open(at) && passes(&tree, at, Filter::Default);
         let mut rows = TreeRows::new(&tree, shows, folds, forks);
-        let is_prompt = |at: EntryIndex| tree.nodes[at as usize].kind == EntryKind::User;
-        rows.list
-            .iter_mut()
-            .for_each(|row| row.in_run = row.item.entry().is_some_and(|at| is_open(at) && !is_prompt(at)));
+        for row in rows.list.iter_mut().filter(|_| !in_open_turn.is_empty()) {
+            row.in_run = row.item.entry().is_some_and(|at| is_open(at) && !tree.is_prompt(at));
+        }
         if let Some(inherited) = self.inherited.filter(|_| !only_hits) {
             rows.push_inherited_row(&tree, inherited.last, self.position.shows_inherited);
         }
@@ -351,6 +351,18 @@ impl TreePane {
         rows.leaf_below = tree.leaf.map_or(0, |leaf| steps(leaf).count());
         self.rows = rows.layout();
         self.cursor.follow(self.row_of_selected());
+    }
+
+    /// Returns the commits that entries printed, in their order.
+    pub fn commits<'a>(
+        &'a self,
+        entries: &'a [EntryIndex],
+        catalog: &'a Catalog,
+    ) -> impl Iterator<Item = &'a DigestCommit> {
+        entries.iter().filter_map(|&at| self.entry(at)).flat_map(|EntryRef { session, at }| {
+            let digest = catalog.get(session).filter(|session| session.facts().is_committed());
+            digest.map_or(&[][..], |digest| commits_at(&digest.commits, at))
+        })
     }
 
     /// Returns `true` for each entry of an unfolded turn; empty if there is none.

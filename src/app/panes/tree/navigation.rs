@@ -8,7 +8,6 @@ use crate::app::panes::tree::family::TreeSelection;
 use crate::app::panes::tree::rows::{RowIndex, RowItem, TreeRows};
 use crate::catalog::EntryRef;
 use crate::config::Filter;
-use crate::session::entry::kind::EntryKind;
 use crate::session::tree::EntryIndex;
 
 impl TreePane {
@@ -34,7 +33,7 @@ impl TreePane {
     /// Moves to the next or previous prompt.
     pub(crate) fn prompt(&mut self, forward: bool) -> bool {
         let is_prompt = |row: &usize| match (self.rows.list[*row].item, &self.tree) {
-            (RowItem::Entry(entry), Some(tree)) => tree.node(entry).kind == EntryKind::User,
+            (RowItem::Entry(entry), Some(tree)) => tree.is_prompt(entry),
             _ => false,
         };
         let at = self.cursor.at.min(self.rows.list.len());
@@ -156,15 +155,12 @@ impl TreePane {
             }
             Some(RowItem::Run(_)) => self.foldable_entry().is_some_and(|first| self.position.open_runs.insert(first)),
             Some(RowItem::Entry(at)) if self.filter == Filter::Turns && !self.rows.list[self.cursor.at].folded => {
-                self.is_prompt(at) && self.entry(at).is_some_and(|entry| self.position.open_runs.insert(entry))
+                let is_prompt = self.tree.as_ref().is_some_and(|tree| tree.is_prompt(at));
+                is_prompt && self.entry(at).is_some_and(|entry| self.position.open_runs.insert(entry))
             }
             _ => self.foldable_entry().is_some_and(|entry| self.position.folds.remove(&entry)),
         };
         self.rebuild_if(changed)
-    }
-
-    fn is_prompt(&self, at: EntryIndex) -> bool {
-        self.tree.as_ref().is_some_and(|tree| tree.node(at).kind == EntryKind::User)
     }
 
     fn rebuild_if(&mut self, changed: bool) -> bool {

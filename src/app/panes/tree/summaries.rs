@@ -2,7 +2,6 @@
 //! Computed when the rows are rebuilt, not on each draw.
 
 use crate::session::activity::Activity;
-use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// A run of tool calls, each below the one before it.
@@ -59,12 +58,8 @@ impl Inherited {
 
 /// Summarizes the turn after each prompt, in file order: all entries below it up to the next prompts.
 pub fn turns(tree: &Tree) -> Vec<(EntryIndex, Activity)> {
-    let prompts = (0..tree.nodes.len() as EntryIndex).filter(|&at| is_prompt(tree, at));
+    let prompts = (0..tree.nodes.len() as EntryIndex).filter(|&at| tree.is_prompt(at));
     prompts.map(|prompt| (prompt, turn(tree, prompt))).collect()
-}
-
-fn is_prompt(tree: &Tree, at: EntryIndex) -> bool {
-    tree.nodes[at as usize].kind == EntryKind::User
 }
 
 /// Summarizes the turn after a prompt.
@@ -72,7 +67,7 @@ pub(crate) fn turn(tree: &Tree, prompt: EntryIndex) -> Activity {
     let mut stack = vec![prompt];
     let below = std::iter::from_fn(|| {
         let at = stack.pop()?;
-        stack.extend(tree.children(at).iter().rev().filter(|&&child| !is_prompt(tree, child)));
+        stack.extend(tree.children(at).iter().rev().filter(|&&child| !tree.is_prompt(child)));
         Some(at)
     });
     Activity::of(tree, below)
