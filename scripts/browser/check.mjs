@@ -1,7 +1,7 @@
 // Checks exported pages in a headless Chromium through the DevTools protocol: no script of a session runs, no request
 // leaves, the console has no errors, and folds, search, branches and the tree work.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -157,10 +157,9 @@ const use = `(async () => {
 	return wrong;
 })()`;
 
-// Rules of axe for accessibility, in light and dark. Missing if npm could not install it.
-const axe = existsSync(process.env.AXE ?? "") ? readFileSync(process.env.AXE, "utf8") : "";
+// Rules of axe for accessibility, in light and dark.
+const axe = readFileSync(process.env.AXE, "utf8");
 const violations = async () => {
-	if (!axe) return [];
 	await evaluate(`${axe};undefined`);
 	const found = [];
 	for (const value of ["light", "dark"]) {
