@@ -74,7 +74,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::NextPrompt | Action::PreviousPrompt => {
             let forward = action == Action::NextPrompt;
             let is_reader = model.focus == KeyContext::Reader;
-            let found = if is_reader { model.reader.prompt(forward) } else { model.tree.prompt(forward) };
+            let found = if is_reader { model.reader.prompt(forward, model.now) } else { model.tree.prompt(forward) };
             if found {
                 reader::follow(model);
             } else {

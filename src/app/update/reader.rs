@@ -19,8 +19,8 @@ use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};
 
-/// The maximum number of entries that are read at a time.
-const READ_AT_ONCE: usize = 32;
+/// The maximum number of entries that are read at a time; those that become visible then are not far behind.
+const READ_AT_ONCE: usize = 8;
 
 /// Shows the branch through an entry, at the entry if `goes_there`, at its first hit with `seeks`, and reads what is missing.
 pub(super) fn show_branch(model: &mut Model, entry: EntryRef, goes_there: bool, seeks: bool) {
@@ -39,7 +39,7 @@ pub(super) fn show_branch(model: &mut Model, entry: EntryRef, goes_there: bool, 
     model.reader.fit(width, height);
     fill(model, &tree);
     if model.tree.follows {
-        model.reader.scroll(isize::MAX);
+        model.reader.scroll(isize::MAX, model.now);
     }
     note_turn(model);
     if let Some(find) = &model.tree.find {
@@ -160,7 +160,7 @@ pub(super) fn follow(model: &mut Model) {
 
 /// Scrolls the reader.
 pub(super) fn scroll(model: &mut Model, by: isize) {
-    model.reader.scroll(by);
+    model.reader.scroll(by, model.now);
     follow(model);
 }
 

@@ -42,7 +42,7 @@ impl ReaderPane {
 
     /// Goes to the first or last hit in the current section, if that was asked for and its text is read.
     pub(crate) fn seek(&mut self, words: &Words, glyphs: &Glyphs) {
-        let is_read = self.sections.get(self.current).is_some_and(|at| self.texts.contains_key(at));
+        let is_read = self.is_read(self.current);
         if let Some(forward) = self.seeks.take_if(|_| is_read)
             && !self.hit_from(words, None, forward)
         {

@@ -210,12 +210,22 @@ impl ReaderPane {
         let Some(section) = self.section_with(at) else { return };
         self.current = section;
         if goes_there {
-            (self.target, self.hit) = (None, None);
-            if !self.texts.contains_key(&self.sections[section]) {
-                self.hold(now);
-            }
-            self.goal = Some((section, 0));
+            self.go_to(section, now);
         }
+    }
+
+    /// Shows a section from its first row on.
+    fn go_to(&mut self, section: usize, now: i64) {
+        (self.target, self.hit) = (None, None);
+        if !self.is_read(section) {
+            self.hold(now);
+        }
+        (self.current, self.goal) = (section, Some((section, 0)));
+    }
+
+    /// Returns `true` if the text of a section is read.
+    fn is_read(&self, section: usize) -> bool {
+        self.sections.get(section).is_some_and(|section| self.texts.contains_key(section))
     }
 
     /// Unfolds the tool call that the tree selects, and folds the one before it.

@@ -54,16 +54,17 @@ impl ReaderPane {
         for section in self.top.0..self.sections.len() {
             let skipped = if section == self.top.0 { self.top.1 } else { 0 };
             rows += self.len(section, (most + skipped).saturating_sub(rows)).saturating_sub(skipped);
-            if rows >= most || !self.texts.contains_key(&self.sections[section]) {
+            if rows >= most || !self.is_read(section) {
                 return None;
             }
         }
         Some(rows)
     }
 
+    /// Moves the top up, at most to a section that is not read.
     pub(super) fn up(&mut self, mut rows: usize) {
         while rows > self.top.1 {
-            if self.top.0 == 0 {
+            if self.top.0 == 0 || !self.is_read(self.top.0) {
                 return self.top.1 = 0;
             }
             rows -= self.top.1;
@@ -73,11 +74,12 @@ impl ReaderPane {
         self.top.1 -= rows;
     }
 
+    /// Moves the top down, at most to a section that is not read: its rows are not skipped.
     fn down(&mut self, rows: usize) {
         let mut wanted = self.top.1.saturating_add(rows);
         while self.top.0 < self.sections.len() {
             let len = self.len(self.top.0, wanted.saturating_add(1));
-            if wanted < len || self.top.0 + 1 == self.sections.len() {
+            if wanted < len || self.top.0 + 1 == self.sections.len() || !self.is_read(self.top.0) {
                 self.top.1 = wanted.min(len.saturating_sub(1));
                 return;
             }
@@ -87,7 +89,7 @@ impl ReaderPane {
     }
 
     /// Scrolls by a number of rows. The section at the top becomes the current one.
-    pub(crate) fn scroll(&mut self, by: isize) {
+    pub(crate) fn scroll(&mut self, by: isize, now: i64) {
         (self.target, self.goal, self.hit) = (None, None, None);
         let before = self.top;
         if by == isize::MIN {
@@ -106,10 +108,16 @@ impl ReaderPane {
             // At the end, the last section is read, too.
             self.current = if self.top <= before { self.sections.len().saturating_sub(1) } else { self.top.0 };
         }
+        if !self.is_read(self.top.0) {
+            // The rows before stay until it is read.
+            let top = std::mem::replace(&mut self.top, before);
+            self.hold(now);
+            self.top = top;
+        }
     }
 
     /// Moves to the next or previous prompt. Returns `true` if there is one.
-    pub(crate) fn prompt(&mut self, forward: bool) -> bool {
+    pub(crate) fn prompt(&mut self, forward: bool, now: i64) -> bool {
         let Some(tree) = self.tree.clone() else { return false };
         let is_prompt = |at: &usize| self.sections[*at].is_prompt(&tree);
         let found = match forward {
@@ -117,10 +125,8 @@ impl ReaderPane {
             false if self.top.1 > 0 && is_prompt(&self.top.0) => Some(self.top.0),
             false => (0..self.current.min(self.sections.len())).rev().find(is_prompt),
         };
-        found.is_some_and(|section| {
-            (self.current, self.goal, self.target) = (section, Some((section, 0)), None);
-            true
-        })
+        found.into_iter().for_each(|section| self.go_to(section, now));
+        found.is_some()
     }
 
     /// Toggles wrapping of long code lines. Returns `true` if they are now wrapped.
