@@ -90,7 +90,7 @@ pub(super) struct ExportCommand {
     /// List likely secrets with at most four characters each, and write nothing; exit code 3 if there are any
     #[arg(long, conflicts_with = "no_redact")]
     list: bool,
-    /// Begin with the last answer, the changed files and the commits (documents only)
+    /// Begin with the last answer, the changed files with their differences, and the commits (documents only)
     #[arg(long)]
     summary: bool,
     /// Leave out the output of the oldest tool calls until the Markdown has at most so many characters

@@ -64,6 +64,8 @@ pub struct Outline {
     pub turns: Vec<Turn>,
     /// The changed files, with the number of changes: `src/a.rs (3 changes)`.
     pub changed: Vec<String>,
+    /// With a summary of a branch: the differences of those files from their first to their last state.
+    pub differences: Vec<Part>,
     /// The hashes and titles of the commits.
     pub commits: Vec<String>,
     /// The last answer; `None` without a summary.

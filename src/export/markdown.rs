@@ -36,14 +36,16 @@ impl Writer for MarkdownWriter {
             push(out, &["- **", name, ":** ", &escape(value), "\n"]);
         }
         out.push('\n');
-        let Outline { changed, commits, result, .. } = &head.outline;
+        let Outline { changed, differences, commits, result, .. } = &head.outline;
         let Some(result) = result else {
             self.changed = list("## Changed files", changed);
             return;
         };
         out.push_str("## Result\n\n");
         parts(result, out);
-        push(out, &[&list("### Changed files", changed), &list("### Commits", commits), "---\n\n"]);
+        out.push_str(&list("### Changed files", changed));
+        parts(differences, out);
+        push(out, &[&list("### Commits", commits), "---\n\n"]);
     }
 
     fn entry(&mut self, entry: &EntryBlock, out: &mut String) {

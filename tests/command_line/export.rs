@@ -177,6 +177,36 @@ fn a_summary_begins_with_the_result() {
 }
 
 #[test]
+fn a_summary_shows_files_from_their_first_to_their_last_state() {
+    let pitree = Pitree::new();
+    let token = token();
+    let session = Session::new("differences")
+        .cwd("/w")
+        .user("u1", "Go")
+        .call("a2", "read", &json!({ "path": "old.txt" }))
+        .result("r3", "a2", "read", "one\ntwo\n")
+        .call("a4", "write", &json!({ "path": "old.txt", "content": "one\n2\n" }))
+        .result("r5", "a4", "write", "Written")
+        .call("a6", "write", &json!({ "path": "new.txt", "content": format!("{token}\n") }))
+        .result("r7", "a6", "write", "Written")
+        .call("a8", "edit", &json!({ "path": "old.txt", "oldText": "2", "newText": "three" }))
+        .result("r9", "a8", "edit", "Edited")
+        .call("a10", "edit", &json!({ "path": "unknown.txt", "oldText": "2", "newText": "three" }))
+        .result("r11", "a10", "edit", "Edited");
+    let path = pitree.write_session(&session);
+    let print = |format: &str| {
+        let out = pitree.run(&["export", path.to_str().unwrap(), "-o", "-", "--summary", "-f", format]).out;
+        out.split(if format == "md" { "\n---\n" } else { "</section>" }).next().unwrap().to_owned()
+    };
+    let result = print("md");
+    assert!(result.contains("<b>old.txt</b> +1 −1"), "{result}");
+    assert!(result.contains("```diff\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n```"), "{result}");
+    assert!(result.contains("+[github-token 1]\n") && !result.contains("<b>unknown.txt"), "{result}");
+    let page = print("html");
+    assert!(page.contains("<details class=T open><summary><b>old.txt</b> +1 −1</summary>"), "{page}");
+}
+
+#[test]
 fn markdown_has_a_maximum_length() {
     let pitree = Pitree::new();
     let output = |name: &str| format!("{name} {}", "long ".repeat(10_000));

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::text::clean;
 use crate::base::time;
+use crate::catalog::export::differences::differences;
 use crate::catalog::export::redact::{ExportCollector, ExportRedactor};
 use crate::catalog::export::source::Source;
 use crate::catalog::export::target::Target;
@@ -24,6 +25,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
 
+mod differences;
 pub(crate) mod redact;
 pub(crate) mod source;
 pub(crate) mod target;
@@ -121,6 +123,9 @@ pub(crate) fn write(
     let selection = Selection { tree: &tree, entries, has_branches, detail, label: &label };
     let mut read = |at| Ok(redact.line(&source.line(at)?));
     head.outline = selection.outline(&mut read)?;
+    if detail.summary && !has_branches {
+        head.outline.differences = differences(&selection, &mut read)?;
+    }
     // Several pages have an index of their own, and their prompts are not known yet.
     let bytes = selection.entries.iter().map(|&(at, _)| tree[at].len as usize).sum::<usize>();
     if bytes > writer.page_bytes() / 2 {

@@ -124,6 +124,7 @@ impl HtmlWriter {
         out.push_str("<section class=S aria-label=Result><h2>Result</h2>");
         self.parts(result, out);
         list("Changed files", &outline.changed, out);
+        self.parts(&outline.differences, out);
         list("Commits", &outline.commits, out);
         out.push_str("</section>\n");
     }
