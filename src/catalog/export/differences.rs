@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::base::diff;
 use crate::base::paths::relative_to;
@@ -15,6 +15,9 @@ use crate::session::replay::Replay;
 use crate::session::replay::files::Files;
 use crate::session::replay::state::{Content, FileState, Source};
 use crate::session::tree::node::Node;
+
+/// A home directory that becomes `~` again: documents do not name that of the user.
+const HOME: &str = "/~";
 
 /// Returns the text of a state, if every byte was known.
 fn text(state: &FileState) -> Option<&str> {
@@ -30,7 +33,7 @@ fn text(state: &FileState) -> Option<&str> {
 pub(crate) fn differences(selection: &Selection<'_>, read: ReadBody<'_>) -> Result<Vec<Part>> {
     let tree = selection.tree;
     let places: HashMap<u64, EntryIndex> = tree.nodes.iter().zip(0..).map(|(node, at)| (node.offset, at)).collect();
-    let mut replay = Replay::new(tree, "", |node: &Node| read(*places.get(&node.offset).context("no such entry")?));
+    let mut replay = Replay::new(tree, HOME, |node: &Node| read(places[&node.offset]));
     let mut files: Rc<Files> = Rc::default();
     let mut first: BTreeMap<String, Option<Arc<FileState>>> = BTreeMap::new();
     for &(at, _) in &selection.entries {
@@ -51,7 +54,7 @@ pub(crate) fn differences(selection: &Selection<'_>, read: ReadBody<'_>) -> Resu
         let last = files.get(&file)?;
         let (first, last) = (first.as_deref().map_or(Some(""), text)?, text(last)?);
         let (added, removed) = diff::changed_lines(first, last).filter(|lines| *lines != (0, 0))?;
-        let name = one_line(&(selection.label)(&relative_to(&tree.header.cwd, &file, "")));
+        let name = one_line(&(selection.label)(&relative_to(&tree.header.cwd, &file, HOME)));
         // The title has the name already.
         let hunks = diff::unified(first, last, &name).splitn(3, '\n').nth(2).unwrap_or_default().to_owned();
         let about = format!("+{added} −{removed}");
