@@ -6,6 +6,8 @@
 
 pub mod cleanup;
 pub mod compare;
+pub mod context_edits;
+pub mod context_suggestions;
 pub mod copies;
 pub(crate) mod cost_sharing;
 pub mod current_dir;

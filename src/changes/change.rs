@@ -20,6 +20,8 @@ pub enum Change {
     Label(LineChange),
     /// The leaf was moved.
     Leaf(LineChange),
+    /// Messages of the model context were edited.
+    ContextEdit(ContextEditChange),
     /// A session was forked into a new file.
     Fork(NewFile),
     /// A session was imported into a new file.
@@ -58,6 +60,30 @@ pub struct LineChange {
     pub before: Option<String>,
     /// The name, label or leaf after.
     pub after: Option<String>,
+}
+
+/// Edits of the model context. Lines in the session file have them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextEditChange {
+    /// The session file.
+    #[serde(with = "exact_json")]
+    pub path: PathBuf,
+    /// The ID of the last appended line.
+    pub entry: String,
+    /// The IDs of all appended lines.
+    pub edits: Vec<String>,
+    /// The edits, before they are in the file.
+    #[serde(skip)]
+    pub new: Vec<NewContextEdit>,
+}
+
+/// A context edit to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewContextEdit {
+    /// The ID of the edited entry.
+    pub target: String,
+    /// `null`, or an object with the content: raw JSON on one line.
+    pub replacement: String,
 }
 
 /// A new session file.

@@ -27,12 +27,12 @@ use anyhow::Result;
 
 use crate::base::{archive_paths, machine_paths};
 pub(crate) use crate::changes::change::ChangeStep;
-pub use crate::changes::change::{Change, ChangeOrigin};
+pub use crate::changes::change::{Change, ChangeOrigin, NewContextEdit};
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{ChangeState, JournalRecord, JournalRecords};
 use crate::changes::kinds::rewrite::{self, after_migration};
-use crate::changes::kinds::{archive, line, marks, moving, new_session, trash};
+use crate::changes::kinds::{archive, context_edit, line, marks, moving, new_session, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, ImportRequest, NewMark, PartialFailure, Refusal,
     Request, SharedRewriter, has_marks, to_the_end, touched,
@@ -234,9 +234,11 @@ impl Changes {
                 after_migration(engine, path, *migrate, |engine| line::move_leaf(engine, path, to.as_ref()))
             }
             Request::Fork { path, at: Some(at), migrate } => {
-                after_migration(engine, path, *migrate, |engine| new_session::fork(engine, path, Some(at)))
+                after_migration(engine, path, *migrate, |engine| new_session::fork(engine, path, Some(at), &[]))
             }
-            Request::Fork { path, at: None, .. } => new_session::fork(engine, path, None),
+            Request::Fork { path, at: None, .. } => new_session::fork(engine, path, None, &[]),
+            Request::EditContext { path, at, edits, in_fork: true } => new_session::fork(engine, path, Some(at), edits),
+            Request::EditContext { path, at, edits, in_fork: false } => context_edit::edit(engine, path, at, edits),
             Request::Import(import) => new_session::import(engine, import),
             Request::Rewrite { purpose, sessions, by } => rewrite::make(engine, *purpose, sessions, &**by),
             Request::Move(moves) => moving::make(engine, moves),

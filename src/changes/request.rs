@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::base::machine_paths;
 use crate::base::numbers::thousands;
-use crate::changes::change::{Change, ChangeOrigin, ChangeStep, RewritePurpose};
+use crate::changes::change::{Change, ChangeOrigin, ChangeStep, NewContextEdit, RewritePurpose};
 use crate::changes::journal::JournalError;
 use crate::changes::target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
 use crate::disk::rewrite::Rewriter;
@@ -130,6 +130,17 @@ pub enum Request {
         at: Option<EntryId>,
         /// `true` to migrate an old file, so that both files have the same entry ids.
         migrate: bool,
+    },
+    /// Edit the model context after an entry, in a new fork there or at the end of the session.
+    EditContext {
+        /// The file.
+        path: PathBuf,
+        /// The entry.
+        at: EntryId,
+        /// The edits.
+        edits: Vec<NewContextEdit>,
+        /// `true` for a fork.
+        in_fork: bool,
     },
     /// Import a session into a new file.
     Import(ImportRequest),

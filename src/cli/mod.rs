@@ -20,6 +20,7 @@ mod clean;
 mod command_context;
 mod completions;
 mod config;
+mod context;
 mod diff;
 mod doctor;
 mod exit;
@@ -132,7 +133,7 @@ macro_rules! session_commands {
 session_commands! {
     Ls(ls::LsCommand),
     Tree(show::TreeCommand),
-    Context(show::ContextCommand),
+    Context(context::ContextCommand),
     Labels(rename::LabelsCommand),
     Files(file::FilesCommand),
     File(file::FileCommand),

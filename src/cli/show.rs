@@ -1,10 +1,9 @@
-//! One session: `pitree show` prints an entry with the entries around it, `pitree path` the path of the file, `pitree tree`
-//! the tree, and `pitree context` the model context at an entry, message by message.
+//! One session: `pitree show` prints an entry with the entries around it, `pitree path` the path of the file, and
+//! `pitree tree` the tree.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,16 +24,12 @@ use crate::cli::output::{PathFields, RemoteFields, object};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load::EntryReader;
-use crate::disk::prompt;
 use crate::export::entry::{document, related, source_text};
 use crate::runtime::raw_output;
 use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{RawTime, parse};
 use crate::session::lines::Line;
-use crate::session::prompt::listing::{Listing, row};
-use crate::session::prompt::message::{SentCall, SentMessage, from, role};
-use crate::session::prompt::plan::{Plan, PlannedPart};
 use crate::session::tree::{EntryIndex, Tree};
 
 /// Show an entry with its neighbors, or a turn as text
@@ -380,115 +375,4 @@ fn print_entries(tree: &Tree, path: &Path) -> Result<()> {
         })?;
     }
     Ok(())
-}
-
-/// Show the model context at an entry
-///
-/// Lists the messages that pi sends. The tokens of each message are pi's estimate: one token per four characters. The
-/// total is computed as in pi: the usage reported by the last answer, plus an estimate for later messages.
-#[derive(Debug, clap::Args)]
-pub(super) struct ContextCommand {
-    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(add = completions::sessions())]
-    session: OsString,
-    /// Entry id, unique id prefix, or label; defaults to the leaf
-    #[arg(add = completions::entries())]
-    entry: Option<String>,
-    /// Include messages that are not sent, with the reason
-    #[arg(long)]
-    all: bool,
-    /// Print full messages as JSON Lines; the last line is a summary
-    #[arg(long)]
-    json: bool,
-}
-
-/// The JSON form of a message.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MessageLine<'a> {
-    entry_id: Option<&'a str>,
-    role: &'static str,
-    from: &'static str,
-    text: &'a str,
-    tokens: Option<u64>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    tool_calls: &'a [SentCall],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    images: Option<NonZeroUsize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    left_out: Option<&'static str>,
-}
-
-impl ContextCommand {
-    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let place = context.place(&self.session, self.entry.as_deref())?;
-        let tree = context.tree(&place.path)?;
-        let plan = Plan::new(&tree, place.entry_in(&tree)?.or(tree.leaf));
-        let printed = match self.json {
-            true => self.print_json(&tree, &plan, &place.path),
-            false => self.print(&tree, &plan, &place.path, context),
-        };
-        printed.map(|()| Exit::Done)
-    }
-
-    fn print_json(&self, tree: &Tree, plan: &Plan, path: &Path) -> Result<()> {
-        let take = |part: &PlannedPart, messages: Vec<SentMessage>| {
-            if self.all || part.why().is_none() {
-                if messages.is_empty() {
-                    output::json(&line(tree, part, None))?;
-                }
-                messages.iter().try_for_each(|message| output::json(&line(tree, part, Some(message))))?;
-            }
-            Ok(true)
-        };
-        let sum = prompt::each(path, (tree, plan), take)?.unwrap_or_default();
-        let context = &plan.context;
-        output::json(&object! {
-            model: context.model.as_ref().map(|(provider, model_id)| object! { provider, model_id }),
-            thinking_level: &context.thinking_level,
-            tokens: output::number(sum.tokens(plan)),
-            tools: sum.tools().collect::<Vec<_>>(),
-        })
-    }
-
-    fn print(&self, tree: &Tree, plan: &Plan, path: &Path, context: &CommandContext) -> Result<()> {
-        let (mut rows, mut listing) = (Vec::new(), Listing::default());
-        let sum = prompt::each(path, (tree, plan), |part, messages| {
-            let why = part.why().map(|why| why.text().to_string()).unwrap_or_default();
-            let node = &tree[part.at];
-            if self.all && messages.is_empty() {
-                rows.push([String::new(), role(node.kind).name().into(), why.clone(), node.text.to_string()]);
-            }
-            for message in messages.iter().filter(|_| self.all || why.is_empty()) {
-                let text = row(message, node);
-                rows.push([thousands(message.tokens as usize), message.role.name().into(), why.clone(), text]);
-            }
-            listing.count(part, &messages);
-            Ok(true)
-        })?;
-        listing.end(plan, &sum.unwrap_or_default());
-        context.table("tokens> role left-out~40 text~100", rows, "")?;
-        if listing.messages == 0 {
-            output::note("the context is empty: no messages");
-        }
-        output::line(clean(&listing.summary(&context.config.glyphs().dot)))
-    }
-}
-
-/// Returns the JSON form of a message, or of an omitted one that was not read, with its row as text.
-fn line<'a>(tree: &'a Tree, part: &PlannedPart, message: Option<&'a SentMessage>) -> MessageLine<'a> {
-    let node = &tree[part.at];
-    MessageLine {
-        entry_id: node.id.as_deref(),
-        role: message.map_or(role(node.kind), |message| message.role).name(),
-        from: message.map_or(from(node.kind), |message| message.from).name(),
-        text: message.map_or(&node.text, |message| &message.text),
-        tokens: message.map(|message| message.tokens),
-        tool_calls: message.map_or(&[], |message| &message.calls),
-        tool_call_id: message.and_then(|message| message.answers.as_deref()),
-        images: message.and_then(|message| NonZeroUsize::new(message.images)),
-        left_out: part.why().map(|why| why.text()),
-    }
 }

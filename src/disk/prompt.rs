@@ -1,5 +1,6 @@
 //! Reads the messages of the model context of an entry, one line at a time.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::Result;
@@ -25,7 +26,10 @@ pub fn each(
     let mut sum = ContextSum::default();
     for part in &plan.parts {
         let messages = match part.outcome {
-            PromptOutcome::Sent | PromptOutcome::Counted(_) => read(&mut reader, tree, plan, part)?,
+            PromptOutcome::Sent | PromptOutcome::Counted(_) => {
+                let edit = part.words.map(|edit| reader.known(&tree.nodes[edit as usize])).transpose()?;
+                messages(&mut reader, (tree, plan), part.at, edit.as_deref())?
+            }
             PromptOutcome::NoResult => vec![SentMessage::no_result()],
             PromptOutcome::LeftOut(_) => Vec::new(),
         };
@@ -39,14 +43,47 @@ pub fn each(
     Ok(Some(sum))
 }
 
-fn read(reader: &mut EntryReader, tree: &Tree, plan: &Plan, part: &PlannedPart) -> Result<Vec<SentMessage>> {
-    let mut known = |at: EntryIndex| reader.known(&tree.nodes[at as usize]);
-    let node = &tree.nodes[part.at as usize];
-    let bytes = known(part.at)?;
-    let edit = part.words.map(known).transpose()?;
+/// Returns the sums of a plan, and with other contents of some messages: the line of a context edit, or `None` to omit one.
+///
+/// # Errors
+/// The file cannot be read or has changed since its tree was built.
+pub(crate) fn sums(
+    path: &Path,
+    (tree, plan): (&Tree, &Plan),
+    edits: &HashMap<EntryIndex, Option<Vec<u8>>>,
+) -> Result<[ContextSum; 2]> {
+    let mut reader = EntryReader::open(path)?;
+    let mut after = ContextSum::default();
+    let before = each(path, (tree, plan), |part, mut sent| {
+        let is_there = match edits.get(&part.at).filter(|_| part.outcome != PromptOutcome::NoResult) {
+            Some(Some(edit)) => {
+                sent = messages(&mut reader, (tree, plan), part.at, Some(edit))?;
+                true
+            }
+            Some(None) => false,
+            None => part.is_in_context(),
+        };
+        sent.iter().filter(|_| is_there).for_each(|message| after.add(part.at, message));
+        Ok(true)
+    })?;
+    Ok([before.unwrap_or_default(), after])
+}
+
+/// Returns the messages of an entry; `edit` is the line of the context edit that replaces its contents.
+///
+/// # Errors
+/// The file cannot be read or has changed since its tree was built.
+pub(crate) fn messages(
+    reader: &mut EntryReader,
+    (tree, plan): (&Tree, &Plan),
+    at: EntryIndex,
+    edit: Option<&[u8]>,
+) -> Result<Vec<SentMessage>> {
+    let node = &tree.nodes[at as usize];
+    let bytes = reader.known(node)?;
     let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
     let entry = line.read().ok().flatten().unwrap_or_default();
-    let mut messages = SentMessage::of(&entry, (&bytes, node.len), edit.as_deref(), &node.text);
+    let mut messages = SentMessage::of(&entry, (&bytes, node.len), edit, &node.text);
     let unseen_by = entry.message.as_ref().and_then(|message| message.unseen_by);
     if unseen_by.zip(plan.context.model.as_ref()).is_some_and(|(model, (_, current))| model.is(current)) {
         messages.iter_mut().for_each(SentMessage::replace_images);

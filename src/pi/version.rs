@@ -39,20 +39,36 @@ struct VersionCache {
     other: BTreeMap<String, Value>,
 }
 
+/// The oldest pi that obeys context edits.
+const EDITS_SINCE: [u64; 3] = [0, 87, 0];
+
 /// Checks that the pi with the given command can navigate to an entry. Its version is cached in the state directory.
 ///
 /// # Errors
 /// The reason.
 pub(crate) fn check_navigation(pi: &[String], state_dir: Option<&Path>) -> Result<(), String> {
+    check(pi, state_dir, SINCE)
+}
+
+/// Checks that the pi with the given command obeys context edits.
+///
+/// # Errors
+/// The reason.
+pub(crate) fn obeys_context_edits(pi: &[String], state_dir: Option<&Path>) -> Result<(), String> {
+    check(pi, state_dir, EDITS_SINCE)
+}
+
+/// Checks that the pi with the given command has at least a version.
+fn check(pi: &[String], state_dir: Option<&Path>, since: [u64; 3]) -> Result<(), String> {
     let Some(name) = pi.first() else { return Err("the setting pi in config.toml is empty".into()) };
     if program::find(name).is_none() {
         return Err(format!("cannot find {name} on the PATH"));
     }
     let Some(version) = version(pi, state_dir) else { return Err(format!("{name} did not report its version")) };
-    if numbers(&version).is_some_and(|version| version >= SINCE) {
+    if numbers(&version).is_some_and(|version| version >= since) {
         return Ok(());
     }
-    let [major, minor, patch] = SINCE;
+    let [major, minor, patch] = since;
     Err(format!("{name} has version {version}; {major}.{minor}.{patch} or later is required"))
 }
 

@@ -45,7 +45,8 @@ impl Request {
             Self::Rename { path, .. }
             | Self::Label { path, .. }
             | Self::MoveLeaf { path, .. }
-            | Self::Fork { path, .. } => change(path),
+            | Self::Fork { path, .. }
+            | Self::EditContext { path, .. } => change(path),
             Self::RenameAll { sessions } => sessions.iter_mut().for_each(|(session, _)| change(&mut session.path)),
             Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
                 sessions.iter_mut().for_each(|session| change(&mut session.path));

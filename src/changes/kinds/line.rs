@@ -1,4 +1,4 @@
-//! Changes that append a line: names, labels and leaf moves.
+//! Changes that append a line: names, labels and leaf moves. Those of the [context](super::context_edit) append several.
 //!
 //! In a batch, all lines are prepared and recorded, then the journal is synced once. Then the lines are written, and their
 //! files are synced together before the changes are recorded as made. A power failure or a killed process thus leaves each
@@ -25,11 +25,11 @@ use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::line::{self, NewEntry};
 
 /// Creates the change of a file from its tree and a new id. Returns `None` if there is nothing to do.
-type BuildChange<'a> = &'a dyn Fn(&Path, &Tree, &str) -> Result<Option<Change>>;
+pub(super) type BuildChange<'a> = &'a dyn Fn(&Path, &Tree, &str) -> Result<Option<Change>>;
 
 /// A step that appends a line.
 #[derive(Clone, Copy)]
-enum LineStep<'a> {
+pub(super) enum LineStep<'a> {
     /// Make a change of a file. `true` if the file keeps its time.
     Make(&'a Path, bool, BuildChange<'a>),
     /// Undo or redo a recorded change.
@@ -110,7 +110,7 @@ impl Engine<'_> {
 
     /// Appends a line: the one recorded with a batch, or a new one if its file has changed since. Returns the change, or
     /// `None` if there is nothing to do.
-    fn append(&mut self, step: LineStep<'_>, recorded: Option<u64>) -> Result<Option<Change>> {
+    pub(super) fn append(&mut self, step: LineStep<'_>, recorded: Option<u64>) -> Result<Option<Change>> {
         let (path, keeps_time) = (step.path(), step.keeps_time());
         if let Some((recorded, seen)) = recorded.and_then(|number| self.recorded_lines.remove(&number)) {
             let JournaledLine { number, step, change, line } = recorded;
@@ -267,7 +267,7 @@ pub(crate) fn move_leaf(engine: &mut Engine<'_>, path: &Path, to: Option<&EntryI
 }
 
 /// Returns the result of appending a line; `or_else` explains why there was nothing to append.
-fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
+pub(super) fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
     change.map_or_else(|| ChangeResult::nothing(or_else), |change| ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }
 
@@ -302,6 +302,7 @@ fn check(record: &JournalRecord, step: ChangeStep, history: &JournalRecords, tre
             let is_other = &label != step.ends(before, after).0;
             is_other.then(|| format!("the label has changed to {:?}", label.unwrap_or_default()))
         }
+        Change::ContextEdit(change) => change.changed_since(step, tree)?,
         _ => {
             let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
             let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
@@ -317,6 +318,9 @@ impl Change {
     /// # Errors
     /// The change appends no line, or the leaf has no valid id.
     pub(crate) fn line(&self, tree: &Tree, step: ChangeStep, id: &str, time_ms: i64) -> Result<String> {
+        if let Self::ContextEdit(change) = self {
+            return change.step_lines(tree, step, id, time_ms);
+        }
         let (Self::Name(change) | Self::Label(change) | Self::Leaf(change)) = self else {
             bail!("no line belongs to the change: {}", self.describe());
         };
@@ -354,7 +358,7 @@ pub(super) fn place_of(tree: &Tree, path: &Path, entry: &EntryId) -> Result<Entr
 
 /// Returns the id of the leaf, the parent of a new line. Version 1 has no ids; pi links such lines when it opens the
 /// file.
-fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
+pub(super) fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
     match tree.leaf {
         Some(leaf) if tree.header.version >= 2.0 => string_id(tree, path, leaf).map(Some),
         _ => Ok(None),

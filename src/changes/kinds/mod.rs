@@ -2,6 +2,7 @@
 //! describing it. Each file makes changes of some kinds.
 
 pub(crate) mod archive;
+pub(crate) mod context_edit;
 pub(crate) mod line;
 pub(crate) mod marks;
 pub(crate) mod moving;
@@ -19,8 +20,8 @@ use crate::base::numbers::{self, count, thousands};
 use crate::base::path_context::PathContext;
 use crate::base::paths::ExactPath;
 use crate::changes::change::{
-    ArchiveChange, Change, ChangeState, ChangeStep, LineChange, MarkChange, Migration, MoveChange, NewFile, Rewrite,
-    TrashChange, UnknownChange,
+    ArchiveChange, Change, ChangeState, ChangeStep, ContextEditChange, LineChange, MarkChange, Migration, MoveChange,
+    NewFile, Rewrite, TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
@@ -40,6 +41,7 @@ impl Change {
             Self::Name(LineChange { path, .. })
             | Self::Label(LineChange { path, .. })
             | Self::Leaf(LineChange { path, .. })
+            | Self::ContextEdit(ContextEditChange { path, .. })
             | Self::Fork(NewFile { path, .. })
             | Self::Import(NewFile { path, .. })
             | Self::Trash(TrashChange { path, .. })
@@ -86,6 +88,10 @@ impl Change {
             }
             Self::Leaf(LineChange { after: Some(to), .. }) => format!("move leaf to {to}"),
             Self::Leaf(LineChange { after: None, .. }) => "move leaf before the first entry".into(),
+            Self::ContextEdit(change) => {
+                let edited = count(change.edits.len(), "message", "messages");
+                format!("edit {edited} of the context (appended {})", change.edits.join(", "))
+            }
             Self::Fork(_) => "create fork".into(),
             Self::Import(_) => "import session".into(),
             Self::Trash(TrashChange { link: true, .. }) => "move link to trash".into(),
@@ -106,6 +112,7 @@ impl Change {
     pub fn entry(&self) -> Option<&str> {
         match self {
             Self::Name(change) | Self::Label(change) | Self::Leaf(change) => Some(&change.entry),
+            Self::ContextEdit(change) => Some(&change.entry),
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
             Self::Archive(_) | Self::Unarchive(_) | Self::Move(_) | Self::Mark(_) | Self::Unknown(_) => None,
         }
@@ -127,6 +134,11 @@ impl Change {
             }
             Self::Name(_) => (format!("Renamed {sessions}"), format!("Restored the names of {sessions}")),
             Self::Label(_) => (format!("Labeled {sessions}"), format!("Restored the labels of {sessions}")),
+            Self::ContextEdit(change) => {
+                let edited = numbers::count(change.edits.len(), "message", "messages");
+                let undone = format!("Restored {edited} of the context: appended as many context edits");
+                (format!("Edited {edited} of the context"), undone)
+            }
             Self::Fork(_) => ("Forked the session here".into(), "Moved the fork to the trash".into()),
             Self::Import(_) => ("Imported the session".into(), "Moved the imported session to the trash".into()),
             Self::Trash(TrashChange { link: true, .. }) if is_made && count == 1 => {
@@ -209,7 +221,9 @@ impl JournalRecord {
     /// The step failed. With a [`Refusal`](crate::changes::Refusal), another program has changed the target.
     pub(crate) fn undo_or_redo(&self, engine: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
         match &self.change {
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::undo_or_redo(engine, self, step),
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::ContextEdit(_) => {
+                line::undo_or_redo(engine, self, step)
+            }
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => {
                 trash::undo_or_redo(engine, self, step, self.bytes())
             }
@@ -227,7 +241,7 @@ impl JournalRecord {
     /// `marks` are the current marks.
     pub(crate) fn was_applied(&self, step: ChangeStep, marks: &CurrentMarks<'_>) -> Option<bool> {
         match &self.change {
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::was_applied(self),
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::ContextEdit(_) => line::was_applied(self),
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::was_applied(self, step),
             Change::Archive(change) | Change::Unarchive(change) => change.was_applied(self.change.archives(step)),
             Change::Migrate(change) => change.was_applied(step),
@@ -250,7 +264,8 @@ impl JournalRecord {
                 self.change.exchange().map_or(Ok(()), |exchange| exchange.clear(self, trash))
             }
             Change::Move(change) => change.clear(self, trash),
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => Ok(()),
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::ContextEdit(_) => Ok(()),
+            Change::Mark(_) | Change::Unknown(_) => Ok(()),
         }
     }
 
@@ -277,7 +292,8 @@ impl JournalRecord {
                 Change::Archive(change) | Change::Unarchive(change) => {
                     return VacatedFile { path: path.into(), from: change.packed_bytes(), to: None };
                 }
-                Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => None,
+                Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::ContextEdit(_) => None,
+                Change::Mark(_) | Change::Unknown(_) => None,
             };
             let (from, to) = late.unzip();
             VacatedFile { path: path.into(), from: from.unwrap_or_default(), to }

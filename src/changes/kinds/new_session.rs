@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::base::path_context::PathContext;
-use crate::changes::change::{Change, ChangeStep, NewFile};
+use crate::changes::change::{Change, ChangeStep, NewContextEdit, NewFile};
 use crate::changes::engine::{Engine, random};
+use crate::changes::kinds::context_edit;
 use crate::changes::kinds::line::place_of;
 use crate::changes::kinds::marks;
 use crate::changes::request::{ChangeResult, ImportRequest};
@@ -27,9 +28,17 @@ fn session_id(engine: &Engine<'_>) -> String {
     line::uuid_v7(engine.now, std::array::from_fn(|at| bits[at]))
 }
 
-/// Forks a session: a new session with the path to an entry.
-pub(crate) fn fork(engine: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<ChangeResult> {
+/// Forks a session: a new session with the path to an entry, and with edits of its context.
+pub(crate) fn fork(
+    engine: &mut Engine<'_>,
+    path: &Path,
+    at: Option<&EntryId>,
+    edits: &[NewContextEdit],
+) -> Result<ChangeResult> {
     let tree = load::writable(path)?;
+    if !edits.is_empty() {
+        context_edit::check_version(path, &tree)?;
+    }
     let at = at.map(|at| place_of(&tree, path, at)).transpose()?;
     let home = locate::home().to_string_lossy().into_owned();
     let id = session_id(engine);
@@ -45,7 +54,7 @@ pub(crate) fn fork(engine: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -
             bytes += piece.len() as u64;
             draft.as_mut().map_or(Ok(()), |draft| draft.write_all(piece)).with_context(cannot_create)
         };
-        copy(&tree, path, at, &new, take).path_context("cannot fork", path)?;
+        copy(&tree, path, at, &new, edits, take).path_context("cannot fork", path)?;
         Ok((draft, bytes))
     };
     let change = |bytes| Change::Fork(NewFile { path: made.clone(), bytes });
@@ -77,13 +86,17 @@ fn copy(
     path: &Path,
     at: Option<EntryIndex>,
     new: &NewSession<'_>,
-    take: impl FnMut(&[u8]) -> Result<()>,
+    edits: &[NewContextEdit],
+    mut take: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let mut reader = EntryReader::open(path)?;
     let mut line = |at: EntryIndex| reader.line(&tree.nodes[at as usize]);
     let labels: Vec<_> = at.map_or(Ok(Vec::new()), |_| tree.label_entries().map(&mut line).collect::<Result<_>>())?;
     let entries = at.map_or(Vec::new(), |at| tree.path(at));
-    fork::fork(new, entries.into_iter().map(line), &labels, &mut random, take)
+    let last = fork::fork(new, entries.into_iter().map(line), &labels, &mut random, &mut take)?;
+    let ids: Vec<String> = edits.iter().map(|_| line::new_id(&mut random, |id| tree.find(id).is_some())).collect();
+    let lines = context_edit::lines(edits.iter().zip(&ids), last.as_deref(), new.time_ms);
+    lines.iter().try_for_each(|line| take(format!("{line}\n").as_bytes()))
 }
 
 /// Imports a file of another person or machine as a new session.

@@ -273,8 +273,13 @@ impl ContextSum {
     pub fn tokens(&self, plan: &Plan) -> f64 {
         match self.counted(plan) {
             Some((_, used, behind)) => used + behind as f64,
-            None => (self.system.tokens() + self.said) as f64,
+            None => self.estimated(),
         }
+    }
+
+    /// Returns pi's estimate of the tokens of the context.
+    pub(crate) fn estimated(&self) -> f64 {
+        (self.system.tokens() + self.said) as f64
     }
 
     /// Returns the last answer, the tokens reported by its provider, and the estimate for what follows it, if pi uses them.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use thiserror::Error;
 
-use crate::session::json::JsonReader;
 use crate::session::json::edit::{RawObject, is_falsy, quote, same};
+use crate::session::json::{JsonReader, Str};
 use crate::session::write::line::{iso, new_id};
 
 /// The header fields of a new session.
@@ -70,6 +70,7 @@ pub struct ForkError;
 
 /// Passes the contents of the new file to `take`, piece by piece. `path` contains the raw lines from the root to the entry;
 /// `labels` those of all `label` entries of the source. Both are in file order without line breaks. The source has version 3.
+/// Returns the ID of the last line, if it is a string.
 ///
 /// # Errors
 /// A line of the path is not an entry with an ID, or an error of `path` or `take`.
@@ -79,7 +80,7 @@ pub fn fork<L: AsRef<[u8]>, E: From<ForkError>>(
     labels: &[L],
     random: &mut dyn FnMut() -> u128,
     mut take: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), E> {
+) -> Result<Option<String>, E> {
     /// The size in bytes from which a piece is passed on.
     const PIECE: usize = 64 * 1024;
     let mut out = new.header();
@@ -92,8 +93,9 @@ pub fn fork<L: AsRef<[u8]>, E: From<ForkError>>(
             out.clear();
         }
     }
-    lines.labels(labels, random, &mut out);
-    take(&out)
+    let last = lines.labels(labels, random, &mut out);
+    take(&out)?;
+    Ok(last)
 }
 
 /// The lines of a path, relinked one by one without its labels.
@@ -146,8 +148,14 @@ impl ForkedLines {
         self.pending.extend(id.map(js_key));
     }
 
-    /// Appends the current labels of the lines. `labels` contains all `label` entries of the source.
-    pub(crate) fn labels<L: AsRef<[u8]>>(mut self, labels: &[L], random: &mut dyn FnMut() -> u128, out: &mut Vec<u8>) {
+    /// Appends the current labels of the lines. `labels` contains all `label` entries of the source. Returns the ID of the
+    /// last line, if it is a string.
+    pub(crate) fn labels<L: AsRef<[u8]>>(
+        mut self,
+        labels: &[L],
+        random: &mut dyn FnMut() -> u128,
+        out: &mut Vec<u8>,
+    ) -> Option<String> {
         let mut parent = self.parent.unwrap_or(b"null".to_vec());
         for label in present(labels, &self.ids) {
             let id = quote(&new_id(random, |id| self.ids.contains(quote(id).as_bytes())));
@@ -155,6 +163,7 @@ impl ForkedLines {
             label.write(out, &id, &parent);
             parent = id.into_bytes();
         }
+        JsonReader::new(&parent).opt_string().ok().flatten().map(Str::owned)
     }
 }
 

@@ -76,7 +76,7 @@ pub fn leaf_move(new: &NewEntry<'_>, has_label: bool) -> String {
 }
 
 /// Returns the start of an entry's line with the keys in pi's order.
-fn head(type_name: &str, new: &NewEntry<'_>) -> String {
+pub(super) fn head(type_name: &str, new: &NewEntry<'_>) -> String {
     let parent = new.parent.map_or("null".into(), quote);
     let (id, time) = (quote(new.id), iso(new.time_ms));
     format!(r#"{{"type":"{type_name}","id":{id},"parentId":{parent},"timestamp":"{time}""#)

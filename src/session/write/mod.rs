@@ -1,7 +1,8 @@
-//! Construction of lines and files: a line to append ([`mod@line`]), a new file ([`fork`] and [`import`]), a migrated
+//! Construction of lines and files: a line to append ([`mod@line`]), a context edit ([`context_edit`]), a new file ([`fork`] and [`import`]), a migrated
 //! file ([`migrate`]), one with another header ([`header`]), a repaired one ([`repair`]), and a smaller one ([`slim`]).
 //! Without I/O.
 
+pub(crate) mod context_edit;
 pub mod fork;
 pub mod header;
 pub mod import;

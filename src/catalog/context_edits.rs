@@ -1,0 +1,320 @@
+//! Plans edits of the model context: which messages pi omits or sends with another content. What belongs together is
+//! edited together: no call is left without its result, and no result without its call.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::base::named::named;
+use crate::disk::load::EntryReader;
+use crate::disk::prompt;
+use crate::session::entry::kind::EntryKind;
+use crate::session::links::IdHash;
+use crate::session::prompt::listing::ContextSum;
+use crate::session::prompt::message::SentMessage;
+use crate::session::prompt::plan::{OmissionReason, Plan, PromptOutcome};
+use crate::session::tree::{EntryIndex, Tree};
+use crate::session::write::context_edit::{
+    calls, has_signed_thinking, original, replaced, replacement, shortened, with_text, without_calls,
+};
+
+named! {
+    /// A kind of edit.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EditKind {
+        /// pi does not send the message.
+        Omit = "omit",
+        /// pi sends the beginning and the end of its text.
+        Shorten = "shorten",
+        /// pi sends another content.
+        Replace = "replace",
+        /// pi sends the original content again.
+        Restore = "restore",
+    }
+}
+
+/// What to do with a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditWish {
+    /// Omit it.
+    Omit,
+    /// Keep so many lines of its start and of its end.
+    Shorten(usize),
+    /// Replace its text.
+    Text(String),
+    /// Replace its content: raw JSON.
+    Content(Vec<u8>),
+    /// Restore its original content.
+    Restore,
+}
+
+/// A message to edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedEdit {
+    /// The entry.
+    pub at: EntryIndex,
+    /// What to do.
+    pub wish: EditWish,
+}
+
+/// A context edit to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedEdit {
+    /// The entry.
+    pub at: EntryIndex,
+    /// The kind.
+    pub kind: EditKind,
+    /// `replacement` of the edit: raw JSON.
+    pub replacement: String,
+    /// The estimated tokens of the message before and after the edit.
+    pub tokens: [u64; 2],
+}
+
+/// The edits to write, and their effect.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EditPlan {
+    /// The edits in the order of the context.
+    pub edits: Vec<PlannedEdit>,
+    /// The tokens of the context before and after, as counted by pi: after an edit, all are estimated.
+    pub tokens: [f64; 2],
+}
+
+/// The content of a message while edits are planned.
+struct EditedMessage {
+    original: Vec<u8>,
+    /// The content that pi sends now; `None` if it is omitted.
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+    kind: EditKind,
+}
+
+/// Returns `true` for kinds of messages that pi's `appendContextEdit` accepts (1.6.0).
+pub fn is_editable(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::User | EntryKind::Assistant | EntryKind::ToolResult | EntryKind::CustomMessage)
+}
+
+/// Plans edits of the context of an entry.
+pub(crate) struct ContextEditor<'a> {
+    tree: &'a Tree,
+    plan: &'a Plan,
+    reader: EntryReader,
+    /// The reason why messages of the plan are not sent.
+    known: HashMap<EntryIndex, Option<OmissionReason>>,
+    /// The answer that made the call of each result.
+    callers: HashMap<EntryIndex, EntryIndex>,
+    /// The last answer.
+    last_answer: Option<EntryIndex>,
+    messages: BTreeMap<EntryIndex, EditedMessage>,
+}
+
+/// Plans the wanted edits of the context after an entry, one after the other.
+///
+/// # Errors
+/// A message cannot be edited, or the session cannot be read.
+pub fn plan_edits(path: &Path, tree: &Tree, at: EntryIndex, wanted: &[WantedEdit]) -> Result<EditPlan> {
+    let plan = Plan::new(tree, Some(at));
+    let mut editor = ContextEditor::new(path, tree, &plan)?;
+    wanted.iter().try_for_each(|edit| editor.apply(edit.at, &edit.wish))?;
+    editor.finish(path)
+}
+
+impl<'a> ContextEditor<'a> {
+    pub(crate) fn new(path: &Path, tree: &'a Tree, plan: &'a Plan) -> Result<Self> {
+        let known = plan.parts.iter().filter(|part| part.outcome != PromptOutcome::NoResult);
+        let known: HashMap<_, _> = known.map(|part| (part.at, part.why())).collect();
+        let (mut callers, mut last_answer) = (HashMap::new(), None);
+        let mut caller_of: HashMap<IdHash, EntryIndex> = HashMap::new();
+        let is_there = |at: EntryIndex| !matches!(known.get(&at), None | Some(Some(OmissionReason::Compacted(_))));
+        for at in plan.parts.iter().map(|part| part.at).filter(|&at| is_there(at)) {
+            match tree.node(at).kind {
+                EntryKind::Assistant => {
+                    last_answer = Some(at);
+                    caller_of
+                        .extend(tree.calls.get(&at).into_iter().flat_map(|calls| calls.iter().map(|&id| (id, at))));
+                }
+                EntryKind::ToolResult => {
+                    callers.extend(tree.answers.get(&at).and_then(|id| Some((at, *caller_of.get(id)?))));
+                }
+                _ => {}
+            }
+        }
+        let reader = EntryReader::open(path)?;
+        Ok(Self { tree, plan, reader, known, callers, last_answer, messages: BTreeMap::new() })
+    }
+
+    /// Returns the name of an entry for an error.
+    fn name(&self, at: EntryIndex) -> String {
+        self.tree.id(at).unwrap_or("an entry without an ID").to_owned()
+    }
+
+    /// Returns an error if pi does not obey an edit of the entry, or if it must not be made.
+    fn check(&self, at: EntryIndex) -> Result<()> {
+        let name = self.name(at);
+        match (self.tree.node(at).kind, self.known.get(&at)) {
+            _ if self.tree.id(at).is_none() => bail!("cannot edit {name}; open the session in pi once to convert it"),
+            (EntryKind::SystemRole, _) => bail!("cannot edit {name}: it is the system prompt"),
+            (EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::SummaryRole, _) => {
+                bail!("cannot edit {name}: it is a summary")
+            }
+            (EntryKind::Bash, _) => bail!("cannot edit {name}: it is a command run with `!`"),
+            (kind, _) if !is_editable(kind) => bail!("cannot edit {name}: it is not a message"),
+            (_, None) => bail!("cannot edit {name}: it is not on the branch"),
+            (_, Some(Some(OmissionReason::Compacted(_)))) => {
+                bail!("cannot edit {name}: a compaction has replaced it already")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the content of a message, read once.
+    fn message(&mut self, at: EntryIndex) -> Result<&mut EditedMessage> {
+        if !self.messages.contains_key(&at) {
+            let node = self.tree.node(at);
+            let original = original(&self.reader.line(node)?, node.kind);
+            let before = match self.plan.context.edits.get(&at) {
+                None => Some(original.clone()),
+                Some(&edit) => {
+                    let line = self.reader.line(self.tree.node(edit))?;
+                    let edit = crate::session::entry::parse::entry(&line);
+                    edit.replacement.and_then(|raw| replaced(raw, node.kind))
+                }
+            };
+            let after = before.clone();
+            self.messages.insert(at, EditedMessage { original, before, after, kind: EditKind::Restore });
+        }
+        self.messages.get_mut(&at).context("the message was read")
+    }
+
+    /// Returns the content that pi sends, or would send.
+    pub(crate) fn content(&mut self, at: EntryIndex) -> Result<Vec<u8>> {
+        Ok(self.message(at)?.after.clone().unwrap_or_default())
+    }
+
+    /// Sets the content of a message.
+    fn set(&mut self, at: EntryIndex, after: Option<Vec<u8>>, kind: EditKind) -> Result<()> {
+        self.check(at)?;
+        let name = self.name(at);
+        let is_last = self.last_answer == Some(at);
+        let message = self.message(at)?;
+        if is_last && message.before.as_deref().is_some_and(has_signed_thinking) && message.before != after {
+            bail!("cannot edit {name}: it is the last answer, and its thinking is signed");
+        }
+        (message.after, message.kind) = (after, kind);
+        Ok(())
+    }
+
+    /// Applies an edit, and what belongs to it.
+    fn apply(&mut self, at: EntryIndex, wish: &EditWish) -> Result<()> {
+        self.check(at)?;
+        match wish {
+            EditWish::Omit => return self.omit(at),
+            EditWish::Restore => return self.restore(at),
+            EditWish::Shorten(_) | EditWish::Text(_) | EditWish::Content(_) => {}
+        }
+        if self.message(at)?.after.is_none() {
+            self.restore(at)?;
+        }
+        let now = self.content(at)?;
+        match wish {
+            EditWish::Shorten(lines) => match shortened(&now, *lines) {
+                Some(short) => self.set(at, Some(short), EditKind::Shorten),
+                None => Ok(()),
+            },
+            EditWish::Text(text) => self.set(at, Some(with_text(&now, text)), EditKind::Replace),
+            EditWish::Content(content) => self.set(at, Some(content.clone()), EditKind::Replace),
+            EditWish::Omit | EditWish::Restore => Ok(()),
+        }
+    }
+
+    /// Omits a message: with a call its results, and with a result its call.
+    fn omit(&mut self, at: EntryIndex) -> Result<()> {
+        self.set(at, None, EditKind::Omit)?;
+        match self.tree.node(at).kind {
+            EntryKind::Assistant => {
+                self.results(at).into_iter().try_for_each(|result| self.set(result, None, EditKind::Omit))
+            }
+            EntryKind::ToolResult => match self.callers.get(&at).copied() {
+                Some(caller) => self.omit_call(caller, at),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// Omits the call of a result from an answer, or the answer if nothing else is left of it.
+    fn omit_call(&mut self, caller: EntryIndex, result: EntryIndex) -> Result<()> {
+        let id = self.tree.answers.get(&result).copied();
+        let Some(content) = self.message(caller)?.after.clone() else { return Ok(()) };
+        if !calls(&content).into_iter().any(|call| Some(call) == id) {
+            return Ok(());
+        }
+        let left = without_calls(&content, |call| Some(call) == id);
+        let kind = if left.is_some() { EditKind::Replace } else { EditKind::Omit };
+        let name = self.name(result);
+        self.set(caller, left, kind).with_context(|| format!("cannot omit {name} without its call"))
+    }
+
+    /// Restores a message. Omitted results come back with their call, and an omitted call with all results of its answer.
+    fn restore(&mut self, at: EntryIndex) -> Result<()> {
+        let original = self.message(at)?.original.clone();
+        self.set(at, Some(original), EditKind::Restore)?;
+        let caller = match self.tree.node(at).kind {
+            EntryKind::ToolResult => self.callers.get(&at).copied(),
+            EntryKind::Assistant => Some(at),
+            _ => None,
+        };
+        let Some(caller) = caller else { return Ok(()) };
+        let called = self.message(caller)?.after.as_deref().map(calls).unwrap_or_default();
+        if self.tree.answers.get(&at).is_none_or(|id| !called.contains(id)) {
+            let original = self.message(caller)?.original.clone();
+            self.set(caller, Some(original), EditKind::Restore)?;
+            for result in self.results(caller) {
+                if self.message(result)?.after.is_none() {
+                    let original = self.message(result)?.original.clone();
+                    self.set(result, Some(original), EditKind::Restore)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the results of the calls of an answer.
+    fn results(&self, caller: EntryIndex) -> BTreeSet<EntryIndex> {
+        self.callers.iter().filter(|(_, of)| **of == caller).map(|(result, _)| *result).collect()
+    }
+
+    /// Returns the edits of messages that changed.
+    fn finish(mut self, path: &Path) -> Result<EditPlan> {
+        let messages = std::mem::take(&mut self.messages);
+        let changed: BTreeMap<EntryIndex, EditedMessage> =
+            messages.into_iter().filter(|(_, message)| message.before != message.after).collect();
+        let mut edits = Vec::new();
+        for (&at, message) in &changed {
+            let tokens = [&message.before, &message.after].map(|content| self.tokens(at, content.as_deref()));
+            let [before, after] = tokens;
+            let replacement = replacement(message.after.as_deref());
+            edits.push(PlannedEdit { at, kind: message.kind, replacement, tokens: [before?, after?] });
+        }
+        let order: HashMap<EntryIndex, usize> = self.plan.parts.iter().zip(0..).map(|(part, n)| (part.at, n)).collect();
+        crate::base::sort::by_key(&mut edits, |edit| order.get(&edit.at).copied());
+        let after: HashMap<EntryIndex, Option<Vec<u8>>> =
+            changed.into_iter().map(|(at, message)| (at, message.after.map(|content| edit_line(&content)))).collect();
+        let sums = prompt::sums(path, (self.tree, self.plan), &after)?;
+        let [before, after]: [ContextSum; 2] = sums;
+        let before = before.tokens(self.plan);
+        Ok(EditPlan { tokens: [before, if edits.is_empty() { before } else { after.estimated() }], edits })
+    }
+
+    /// Returns pi's estimate of the tokens of a message with a content.
+    fn tokens(&mut self, at: EntryIndex, content: Option<&[u8]>) -> Result<u64> {
+        let Some(content) = content else { return Ok(0) };
+        let messages = prompt::messages(&mut self.reader, (self.tree, self.plan), at, Some(&edit_line(content)))?;
+        Ok(messages.iter().map(|message: &SentMessage| message.tokens).sum())
+    }
+}
+
+/// Returns what [`SentMessage::of`] needs of the line of an edit.
+fn edit_line(content: &[u8]) -> Vec<u8> {
+    format!("{{\"type\":\"context_edit\",\"replacement\":{}}}", replacement(Some(content))).into_bytes()
+}
