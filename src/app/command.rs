@@ -80,6 +80,10 @@ pub enum Command {
     Show(Box<Layer<Command>>),
     /// Opens the model context of an entry.
     ShowContext(context::ContextTarget),
+    /// Closes the model context; with `true`, also the question from which it was opened.
+    CloseContext(bool),
+    /// Shortens the chosen messages of the model context to so many lines at each end.
+    ShortenMessages(String),
     /// Focuses a pane.
     Focus(KeyContext),
     /// Selects a session.

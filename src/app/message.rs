@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use crate::app::layers::context::ContextTarget;
+use crate::app::layers::context::{ContextTarget, PlannedEdits};
 use crate::app::layers::files::ListedFile;
 use crate::app::machines::ShownMachine;
 
@@ -17,6 +17,7 @@ use crate::app::settings::PickerOutput;
 use crate::app::ticket::Ticket;
 use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
 use crate::catalog::compare::{CompareRequest, ComparedBranches, FinalFile};
+use crate::catalog::context_edits::WantedEdit;
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, StateRow, StatesRequest, Written};
@@ -96,6 +97,8 @@ pub enum Msg {
     Returned(Option<String>),
     /// The edited names of the marked sessions: lines of an ID, a tab and a name. `None` without an editor.
     Names(Option<String>),
+    /// The edited text of a message of the model context.
+    Edited(String),
     /// An external program that showed a copy exited; a message about it.
     Shown(Option<String>),
     /// A result of background work.
@@ -220,6 +223,8 @@ pub enum Reply {
     FileWritten(Box<FileWrite>, Result<Written, String>),
     /// The model context at an entry.
     Context(Arc<Listing>),
+    /// Planned edits of a model context.
+    EditsPlanned(Box<PlannedEdits>),
     /// The full text of an entry, or the error.
     Text(Result<String, String>),
     /// The change history, most recent first.
@@ -385,6 +390,8 @@ pub enum Work {
     Compare([CompareRequest; 2]),
     /// Read the model context at an entry.
     Context(ContextTarget),
+    /// Plan edits of a model context.
+    PlanEdits(Box<EditRequest>),
     /// Read the full text of an entry.
     Text(EntryLocation),
     /// Read an entry and its related entries as source text for a program. Instead of an editor, the viewer of the system
@@ -454,6 +461,17 @@ pub struct EntryLocation {
     pub at: EntryIndex,
 }
 
+/// Edits of a model context to plan.
+#[derive(Clone, Debug)]
+pub struct EditRequest {
+    /// The entry with the context.
+    pub location: EntryLocation,
+    /// The wanted edits, in order.
+    pub wanted: Vec<WantedEdit>,
+    /// `true` to add suggestions.
+    pub suggests: bool,
+}
+
 /// Content for the clipboard.
 #[derive(Clone, Debug)]
 pub enum Clip {
@@ -483,4 +501,6 @@ pub enum Opener {
     Editor,
     /// The same, for new names of the marked sessions: see [`Msg::Names`].
     NameEditor,
+    /// The same, for the text of a message of the model context: see [`Msg::Edited`].
+    MessageEditor,
 }

@@ -78,6 +78,26 @@ pub struct EditPlan {
     pub edits: Vec<PlannedEdit>,
     /// The tokens of the context before and after, as counted by pi: after an edit, all are estimated.
     pub tokens: [f64; 2],
+    /// The estimated tokens after the first edit, which are no longer in the cache.
+    pub uncached: u64,
+}
+
+impl EditPlan {
+    /// Returns the estimated tokens that the edits save; 0 if they restore more.
+    pub fn saved(&self) -> u64 {
+        let sum = |side: usize| self.edits.iter().map(|edit| edit.tokens[side]).sum::<u64>();
+        sum(0).saturating_sub(sum(1))
+    }
+
+    /// Returns the US dollars that the edits cost with the next request, which sends all from the first edit on anew, and
+    /// those that they save with each later one. `rates` are US dollars per million tokens: sent, received, read from the
+    /// cache, written to it.
+    pub fn dollars(&self, [input, _, read, write]: &[f64; 4]) -> [f64; 2] {
+        let later = self.saved() as f64 * read / 1e6;
+        // A provider without prices for cache writes sends all as input.
+        let sent = if *write > 0.0 { write } else { input };
+        [self.uncached as f64 * (sent - read) / 1e6 - later, later]
+    }
 }
 
 /// The content of a message while edits are planned.
@@ -303,7 +323,18 @@ impl<'a> ContextEditor<'a> {
         let sums = prompt::sums(path, (self.tree, self.plan), &after)?;
         let [before, after]: [ContextSum; 2] = sums;
         let before = before.tokens(self.plan);
-        Ok(EditPlan { tokens: [before, if edits.is_empty() { before } else { after.estimated() }], edits })
+        let first = edits.first().and_then(|edit| order.get(&edit.at));
+        let mut uncached = 0;
+        if let Some(&first) = first {
+            for part in self.plan.parts.iter().skip(first).filter(|part| part.outcome == PromptOutcome::Sent) {
+                uncached += match edits.iter().find(|edit| edit.at == part.at) {
+                    Some(edit) => edit.tokens[1],
+                    None => self.tree.node(part.at).len / 4,
+                };
+            }
+        }
+        let tokens = [before, if edits.is_empty() { before } else { after.estimated() }];
+        Ok(EditPlan { edits, tokens, uncached })
     }
 
     /// Returns pi's estimate of the tokens of a message with a content.

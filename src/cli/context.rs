@@ -278,7 +278,8 @@ fn print_plan(plan: &EditPlan, tree: &Tree, context: &CommandContext) -> Result<
         "",
     )?;
     let [before, after] = plan.tokens.map(|tokens| thousands(tokens as usize));
-    output::line(format!("{before} tokens before, ~{after} after"))
+    let saved = thousands(plan.saved() as usize);
+    output::line(format!("saves {saved} tokens: {before} now, ~{after} then"))
 }
 
 /// Parses a size such as `10kB`, in bytes.

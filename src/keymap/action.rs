@@ -59,7 +59,8 @@ const ENTRIES_AND_SESSIONS: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C
 /// The same, and the model context.
 const ENTRIES_AND_CONTEXT: &[KeyContext] = &[C::Tree, C::Reader, C::Context];
 /// Contexts with marks on sessions, entries or states of files.
-const MARKING: &[KeyContext] = &[C::Sessions, C::Tree, C::Files];
+const MARKING: &[KeyContext] = &[C::Sessions, C::Tree, C::Files, C::Context];
+const CONTEXT: &[KeyContext] = &[C::Context];
 const COMPARE: &[KeyContext] = &[C::Compare];
 /// Panes and layers with a menu of the selection.
 const MENUS: &[KeyContext] = &[C::Sessions, C::Tree, C::Reader, C::Compare, C::Context];
@@ -144,6 +145,8 @@ named! {
         Doing = "Actions",
         /// Changes of sessions, and undo.
         Changing = "Changing sessions",
+        /// Edits of the model context: plans, until they are written.
+        Context = "Model context",
         /// Options of the session list.
         Sessions = "Session list",
         /// The screen of statistics.
@@ -312,13 +315,23 @@ actions! {
     Archive, "archive", ["m a"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";
     Move, "move", ["m m"], PANES, Changing, "move", "Move to directory", "Move the marked sessions, the selected session or a project's sessions to another working directory.";
     Delete, "delete", ["ctrl+d", "delete", "m x"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
-    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare; in the files view, mark a state to compare with.";
+    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare; in the files view, mark a state to compare with; in the model context, mark messages to edit.";
     MarkAll, "mark-all", ["m A", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
     CleanUp, "clean-up", ["g a"], PANES, Changing, "clean up", "Clean up sessions", "List suggestions of sessions that are probably not needed: empty ones, duplicates, unused forks and others.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Undo the last change; asks first if another run of pitree made it.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Redo change", "Redo the change that was last undone.";
     Trash, "show-trash", ["g x"], PANES, Changing, "trash", "Show trash", "List sessions in pitree's trash and restore one.";
     History, "history", ["g h"], PANES, Changing, "history", "Show change history", "List all changes, most recent first, and undo one.";
+
+    MarkUp, "mark-up", ["shift+up"], CONTEXT, Context, "mark up", "Mark upward", "Mark the message and the one above it.";
+    MarkDown, "mark-down", ["shift+down"], CONTEXT, Context, "mark down", "Mark downward", "Mark the message and the one below it.";
+    MarkTurn, "mark-turn", ["t"], CONTEXT, Context, "turn", "Mark turn", "Mark or unmark all messages of the turn.";
+    MarkTool, "mark-tool", ["="], CONTEXT, Context, "tool", "Mark results of tool", "Mark or unmark all results of the same tool.";
+    OmitMessage, "omit-message", ["d"], CONTEXT, Context, "omit", "Omit messages", "Plan to omit the marked messages or the selected one: a call with its result, and a result with its call.";
+    ShortenMessage, "shorten-message", ["s"], CONTEXT, Context, "shorten", "Shorten messages", "Plan to keep only the first and last lines of the marked messages or the selected one; asks how many.";
+    ReplaceMessage, "replace-message", ["r"], CONTEXT, Context, "replace", "Replace text", "Edit the text of the message in $EDITOR, and plan to send that instead.";
+    RestoreMessage, "restore-message", ["o"], CONTEXT, Context, "restore", "Restore original", "Plan to send the original contents of the marked messages or the selected one.";
+    SuggestEdits, "suggest-edits", ["a"], CONTEXT, Context, "suggest", "Take suggestions", "Plan the suggested edits: results read again later, large old outputs, failed attempts, old images, likely secrets.";
 
     NextSort, "next-sort", ["ctrl+s", "v s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order (model context: by size).";
     WaitingFirst, "waiting-first", ["v w"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Put sessions whose pi waits for you at the top; press again to restore the order.";

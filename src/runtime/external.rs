@@ -73,6 +73,10 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
     };
     Ok(match (failure, with, file.text()) {
         (None, Opener::NameEditor, Some(names)) => Msg::Names(Some(names)),
+        (None, Opener::MessageEditor, Some(now)) => match now == *text {
+            true => Msg::Shown(None),
+            false => Msg::Edited(now),
+        },
         (None, Opener::Editor, Some(now)) if now != *text => {
             Msg::Shown(Some("the edited file was a copy; the session is unchanged".into()))
         }
@@ -84,7 +88,7 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
 fn command_line(with: Opener) -> Option<String> {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     match with {
-        Opener::Editor | Opener::NameEditor => named("VISUAL").or_else(|| named("EDITOR")),
+        Opener::Editor | Opener::NameEditor | Opener::MessageEditor => named("VISUAL").or_else(|| named("EDITOR")),
         Opener::Pager => {
             let pager =
                 named("PAGER").unwrap_or_else(|| if program::find("less").is_some() { "less" } else { "more" }.into());

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Error, Result, bail};
 
-use crate::app::layers::context::ContextTarget;
 use crate::app::message::{ChangeReply, EntryLocation, Opener, Reply, Work};
 use crate::app::panes::reader::EntryForm;
 use crate::app::settings::Settings;
@@ -30,7 +29,7 @@ use crate::disk::incremental::{OwnChanges, is_fresh};
 use crate::disk::load::{self, EntryReader, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
-use crate::disk::{bug_log, last_seen, locate, prompt, relocations, scan};
+use crate::disk::{bug_log, last_seen, locate, relocations, scan};
 use crate::export::entry;
 use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, prices, requests, running};
@@ -40,8 +39,6 @@ use crate::runtime::secret_rules::{ChosenRules, SecretFinder};
 use crate::runtime::{cleanup_job, clipboard, image_viewer};
 use crate::search::qualifier::value::ValueLists;
 use crate::session::entry::parse;
-use crate::session::prompt::listing::Listing;
-use crate::session::prompt::plan::Plan;
 use crate::session::stats::StatsRules;
 use crate::session::stats::prices::Prices;
 use crate::session::tree::node::Node;
@@ -210,17 +207,8 @@ impl JobContext {
                 self.find((searched, start), &words, is_wanted, reply);
                 None
             }
-            Work::Context(ContextTarget { path, tree, at, .. }) => {
-                let plan = Plan::new(&tree, at);
-                let mut listing = Listing::default();
-                let sum = prompt::each(&path, (&tree, &plan), |part, messages| {
-                    listing.add(&tree, part, &messages);
-                    Ok(is_wanted())
-                })?;
-                let Some(sum) = sum else { return Ok(None) };
-                listing.end(&plan, &sum);
-                Some(Reply::Context(Arc::new(listing)))
-            }
+            Work::Context(target) => self.model_context(&target, &is_wanted)?,
+            Work::PlanEdits(request) => Some(Reply::EditsPlanned(Box::new(self.plan_edits(*request)?))),
             Work::Text(body) => Some(Reply::Text(with_text_error(self.line(&body).map(|line| parse::text(&line))))),
             Work::Compare(asked) => {
                 let compared = Arc::new(ComparedBranches::read(asked, control)?);

@@ -3,6 +3,7 @@
 pub(crate) mod cleanup_job;
 pub mod clipboard;
 pub(crate) mod colors;
+mod context_job;
 pub(crate) mod external;
 mod family;
 mod files_job;

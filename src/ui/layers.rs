@@ -247,7 +247,10 @@ fn draw_context(view: &ContextView, painter: &Painter<'_>) {
         None => painter.put(row(1), &[Span::dim("reading the entries")]),
         Some(Err(error)) => painter.put(row(1), &[Span::clean(Tone::Error, error)]),
         Some(Ok(listing)) => {
-            painter.put(row(1), &[Span::text(listing.summary(&painter.glyphs().dot))]);
+            match &view.planned {
+                Some(planned) => painter.put(row(1), &[Span::new(Tone::Active, planned.summary())]),
+                None => painter.put(row(1), &[Span::text(listing.summary(&painter.glyphs().dot))]),
+            }
             painter.put(row(2), &cells(listing, row(2).width.into()));
             painter.put(row(3), &legend(listing));
             let above = above(all.height);
@@ -262,7 +265,7 @@ fn draw_context(view: &ContextView, painter: &Painter<'_>) {
             let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
             list(painter, &rows, |at, _| {
                 let row = &view.rows[at];
-                listing_row(row, &painter.model.settings.cell(&row.text), all)
+                listing_row(row, view, &painter.model.settings.cell(&row.text), all)
             });
             if view.rows.is_empty() {
                 let text = " empty conversation; pi adds its own system prompt";
@@ -312,11 +315,17 @@ fn part(of: u64, all: u64) -> String {
     }
 }
 
-fn listing_row(row: &ListingRow, text: &str, all: u64) -> Vec<Span> {
+fn listing_row(row: &ListingRow, view: &ContextView, text: &str, all: u64) -> Vec<Span> {
     let (name, number, share) = SHARE_COLUMNS;
     let tokens = row.tokens.map_or(String::new(), |tokens| thousands(tokens as usize));
     let taken = row.tokens.filter(|_| row.why.is_none()).map_or(String::new(), |tokens| part(tokens, all));
-    let head = format!(" {} {:name$}{tokens:>number$}{taken:>share$}  ", row.share.letter(), row.share.name());
+    let mark = if view.marked.contains(&row.at) { '*' } else { ' ' };
+    let head = format!("{mark}{} {:name$}{tokens:>number$}{taken:>share$}  ", row.share.letter(), row.share.name());
+    if let Some(edit) = view.planned.as_ref().and_then(|planned| planned.edit(row.at)) {
+        let after = thousands(edit.tokens[1] as usize);
+        let edited = format!("{} to {after}  ", edit.kind.name());
+        return vec![Span::dim(head), Span::new(Tone::Active, edited), Span::dim(text)];
+    }
     match row.why {
         None => vec![Span::new(share_tone(row.share), head), Span::text(text)],
         Some(why) => {

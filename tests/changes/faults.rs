@@ -394,6 +394,12 @@ fn check(world: &World) {
                     assert_eq!(ids.contains(entry), state != ChangeState::Dropped, "{record:?}");
                 }
             }
+            Change::ContextEdit(change) => {
+                let Some(ids) = there.get(path) else { continue };
+                for edit in &change.edits {
+                    assert_eq!(ids.contains(edit), state != ChangeState::Dropped, "all or none: {record:?}");
+                }
+            }
             Change::Fork(NewFile { bytes, .. }) | Change::Import(NewFile { bytes, .. }) => {
                 assert_eq!(there.contains_key(path), state == ChangeState::Done, "{record:?}");
                 assert!(state != ChangeState::Done || fs::metadata(path).unwrap().len() >= *bytes);

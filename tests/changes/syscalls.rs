@@ -35,6 +35,7 @@ const KINDS: &[Kind] = &[
     ("label", &["label", "one.jsonl", "e1", "a label"], false),
     ("leaf", &["resume", "one.jsonl", "e1", "--print", "--allow-write"], false),
     ("fork", &["fork", "one.jsonl", "e1"], false),
+    ("context", &["context", "one.jsonl", "--omit", "e1", "e0", "--here", "--yes"], false),
     ("import", &["import", "../theirs", "--cwd", "."], false),
     ("trash", &["rm", "one.jsonl", "--yes"], false),
     (WENT_ON, &["rm", "one.jsonl", "--yes"], false),

@@ -130,6 +130,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         PromptPurpose::SessionNote(session, mark, before) => accept_note(session, mark, &before, &text),
         PromptPurpose::Word(files) if text.trim() == trash_and_archive::WORD => change(Request::Delete { files }),
         PromptPurpose::Word(_) => Command::Notice(Tone::Dim, "nothing was deleted".into()),
+        PromptPurpose::KeptLines => Command::ShortenMessages(text),
         PromptPurpose::Export(request) => export::write(*request, &text),
         PromptPurpose::Move(selection) => directories::check(selection, &text),
         PromptPurpose::WriteFile(at) => files::write(*at, &text),

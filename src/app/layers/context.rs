@@ -2,6 +2,7 @@
 //! Omitted messages have a reason.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,14 +11,23 @@ use ratatui::layout::Rect;
 use crate::app::layers::screen::{LayerResult, List, Screen};
 use crate::app::ticket::Claim;
 use crate::app::widgets::{Cursor, TerminalSize};
+use crate::base::javascript::utf16_prefix;
+use crate::base::numbers::{count, dollars, thousands};
 use crate::base::sort;
+use crate::base::text::clean;
+use crate::catalog::context_edits::{EditPlan, PlannedEdit, WantedEdit};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
+use crate::session::entry::kind::EntryKind;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::session::tree::{EntryIndex, Tree};
 
 /// Rows above the list: title, facts, bar, legend, headings; on a tall terminal also a line that explains the sum.
 const ABOVE: (u16, u16) = (5, 6);
+
+/// The number of edits that the question lists, and the length of their words in UTF-16 code units.
+const LISTED: usize = 6;
+const LISTED_WORDS: usize = 50;
 
 /// Rows of a terminal from which on the sum is explained.
 const TALL: u16 = 16;
@@ -63,13 +73,81 @@ pub struct ContextView {
     first: usize,
     /// The pending reading.
     pub(crate) claim: Option<Claim>,
+    /// The marked messages.
+    pub marked: BTreeSet<EntryIndex>,
+    /// The accepted edits, in order.
+    pub(crate) wanted: Vec<WantedEdit>,
+    /// The planned edits.
+    pub planned: Option<PlannedEdits>,
+    /// The message whose text is in the editor.
+    pub(crate) replaced: Option<EntryIndex>,
+    /// The pending plan.
+    pub(crate) edit_claim: Option<Claim>,
+}
+
+/// Planned edits of the context.
+#[derive(Clone, Debug)]
+pub struct PlannedEdits {
+    /// What was wanted, with suggestions.
+    pub wanted: Vec<WantedEdit>,
+    /// The plan.
+    pub plan: EditPlan,
+    /// The US dollars that the edits cost with the next request, which the cache does not have from the first edit on,
+    /// and those that they save with each later one; `None` if the price is unknown.
+    pub dollars: Option<[f64; 2]>,
+    /// The reason why pi may ignore the edits.
+    pub problem: Option<String>,
+}
+
+impl PlannedEdits {
+    /// Returns the edit of a message.
+    pub fn edit(&self, at: EntryIndex) -> Option<&PlannedEdit> {
+        self.plan.edits.iter().find(|edit| edit.at == at)
+    }
+
+    /// Describes the effect on one line.
+    pub fn summary(&self) -> String {
+        let [before, after] = self.plan.tokens.map(|tokens| thousands(tokens as usize));
+        let edits = count(self.plan.edits.len(), "edit", "edits");
+        let dollars = self.dollars.map_or(String::new(), |[first, later]| {
+            format!("; next request +{}, each later one -{}", dollars(first.max(0.0)), dollars(later))
+        });
+        let saved = thousands(self.plan.saved() as usize);
+        format!("{edits} save {saved} tokens: {before} now, ~{after} then{dollars}")
+    }
+
+    /// Describes the edits for the question.
+    pub(crate) fn facts(&self, tree: &Tree) -> Vec<String> {
+        let listed = self.plan.edits.iter().take(LISTED).map(|edit| {
+            let words = clean(utf16_prefix(tree.nodes[edit.at as usize].words(), LISTED_WORDS)).into_owned();
+            format!("{:8} {words}", edit.kind.name())
+        });
+        let more = self.plan.edits.len().saturating_sub(LISTED);
+        let problem = self.problem.iter().map(|problem| format!("{problem}: it may ignore the edits."));
+        let facts = std::iter::once(self.summary()).chain(listed);
+        facts.chain((more > 0).then(|| format!("and {more} more"))).chain(problem).collect()
+    }
 }
 
 impl ContextView {
     /// Creates a view whose context is being read.
     pub fn new(target: ContextTarget, title: String) -> Self {
-        let (cursor, sum) = Default::default();
-        Self { target, title, listing: None, cursor, sum, by_size: false, rows: Vec::new(), first: 0, claim: None }
+        Self {
+            target,
+            title,
+            listing: None,
+            cursor: Cursor::default(),
+            sum: String::new(),
+            by_size: false,
+            rows: Vec::new(),
+            first: 0,
+            claim: None,
+            marked: BTreeSet::new(),
+            wanted: Vec::new(),
+            planned: None,
+            replaced: None,
+            edit_claim: None,
+        }
     }
 
     /// Takes the context and the line that explains its sum. Selects the first sent message.
@@ -103,6 +181,68 @@ impl ContextView {
         }
     }
 
+    /// Takes planned edits.
+    pub(crate) fn on_planned(&mut self, planned: PlannedEdits) {
+        self.wanted.clone_from(&planned.wanted);
+        self.planned = Some(planned).filter(|planned| !planned.plan.edits.is_empty());
+        self.marked.clear();
+        self.edit_claim = None;
+    }
+
+    /// Returns `true` if edits are planned.
+    pub(crate) fn has_edits(&self) -> bool {
+        self.planned.is_some()
+    }
+
+    /// Returns the messages to edit: the marked ones, or the selected one.
+    pub(crate) fn targets(&self) -> Vec<EntryIndex> {
+        let selected = self.rows.get(self.cursor.at).map(|row| row.at);
+        if self.marked.is_empty() { selected.into_iter().collect() } else { self.marked.iter().copied().collect() }
+    }
+
+    /// Marks messages, or unmarks them if all are marked.
+    fn mark(&mut self, messages: Vec<EntryIndex>) {
+        let all = messages.iter().all(|at| self.marked.contains(at));
+        for at in messages {
+            if all {
+                self.marked.remove(&at);
+            } else {
+                self.marked.insert(at);
+            }
+        }
+    }
+
+    /// Marks the selected message, goes to the next or previous row, and marks that too.
+    fn mark_range(&mut self, by: isize) {
+        self.marked.extend(self.rows.get(self.cursor.at).map(|row| row.at));
+        self.cursor.go(by, self.rows.len());
+        self.marked.extend(self.rows.get(self.cursor.at).map(|row| row.at));
+    }
+
+    /// Returns the sent messages of the turn of the selected one.
+    fn turn(&self) -> Vec<EntryIndex> {
+        let tree = &self.target.tree;
+        let is_prompt = |row: &ListingRow| tree.is_prompt(row.at);
+        let rows = &self.rows;
+        let start = rows[..(self.cursor.at + 1).min(rows.len())].iter().rposition(is_prompt).unwrap_or_default();
+        let len = rows.iter().skip(start + 1).take_while(|row| !is_prompt(row)).count() + 1;
+        rows.iter().skip(start).take(len).filter(|row| row.why.is_none()).map(|row| row.at).collect()
+    }
+
+    /// Returns the results of the tool of the selected one.
+    fn of_tool(&self) -> Vec<EntryIndex> {
+        let tool = |row: &ListingRow| {
+            let node = &self.target.tree.nodes[row.at as usize];
+            node.called.as_ref().filter(|_| node.kind == EntryKind::ToolResult).map(|called| called.name.clone())
+        };
+        let Some(name) = self.rows.get(self.cursor.at).and_then(tool) else { return Vec::new() };
+        self.rows
+            .iter()
+            .filter(|row| row.why.is_none() && tool(row).as_ref() == Some(&name))
+            .map(|row| row.at)
+            .collect()
+    }
+
     /// Returns the entry of the selected row.
     pub(crate) fn selected(&self) -> Option<EntryRef> {
         let row = self.rows.get(self.cursor.at)?;
@@ -119,6 +259,17 @@ impl Screen for ContextView {
     fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult {
         match action {
             Action::NextSort => self.sort(),
+            Action::Mark => {
+                let selected = self.rows.get(self.cursor.at).map(|row| row.at);
+                self.mark(selected.into_iter().collect());
+                self.cursor.go(1, self.rows.len());
+            }
+            Action::MarkUp => self.mark_range(-1),
+            Action::MarkDown => self.mark_range(1),
+            Action::MarkTurn => self.mark(self.turn()),
+            Action::MarkTool => self.mark(self.of_tool()),
+            Action::Back if !self.marked.is_empty() => self.marked.clear(),
+            Action::Back | Action::Context if self.has_edits() => return LayerResult::Act(Action::Back),
             Action::Back | Action::Context => return LayerResult::Close,
             action => return LayerResult::Act(action),
         }
@@ -127,11 +278,23 @@ impl Screen for ContextView {
 
     fn hints(&self) -> &'static [Action] {
         use Action as A;
-        &[A::Help, A::Confirm, A::ResumeHere, A::Fork, A::NextSort, A::Back, A::Down, A::Up, A::PageDown, A::Quit]
+        &[
+            A::Help,
+            A::Confirm,
+            A::Mark,
+            A::OmitMessage,
+            A::ShortenMessage,
+            A::SuggestEdits,
+            A::RestoreMessage,
+            A::MenuSelection,
+            A::Back,
+            A::Quit,
+        ]
     }
 
     fn word(&self, action: Action) -> Option<&'static str> {
         match action {
+            Action::Confirm if self.has_edits() => Some("write edits"),
             Action::Confirm => Some("go to entry"),
             Action::Fork => Some("fork here"),
             _ => None,

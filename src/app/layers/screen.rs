@@ -176,6 +176,8 @@ pub enum PromptPurpose {
     Directory(Box<ResumeTarget>),
     /// New working directory of sessions.
     Move(MoveSelection),
+    /// The lines that stay at each end of shortened messages of the model context.
+    KeptLines,
 }
 
 impl PromptPurpose {

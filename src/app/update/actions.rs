@@ -3,7 +3,7 @@
 use ratatui::layout::Size;
 
 use super::menus::{flow_of, open_help, open_menu};
-use super::{comparison_and_context, family, files, reader, replies, search, stats, unread};
+use super::{comparison, family, files, reader, replies, search, stats, unread};
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{self, resume};
 use crate::app::hints::{does_something, reader_target};
@@ -52,7 +52,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::NextForm => next_form(model),
         Action::Pager => open_program(model, Opener::Pager),
         Action::Editor => open_program(model, Opener::Editor),
-        Action::Compare => comparison_and_context::open(model),
+        Action::Compare => comparison::open(model),
         Action::Stats | Action::Space => stats::open(model, action == Action::Space),
         Action::Machines => {
             let text = model.machines.in_words(model.now);
@@ -110,7 +110,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
         Action::Redo => model.execute(Command::Change(Request::Redo, NextStep::Select)),
-        Action::Mark => comparison_and_context::mark(model),
+        Action::Mark => comparison::mark(model),
         Action::MarkAll => mark_all(model),
         Action::Search => search::open(model, ""),
         Action::SearchEverything => search::toggle_everything(model),
@@ -183,6 +183,8 @@ pub(super) fn act(model: &mut Model, action: Action) {
             }
         }
         // Layers handle these actions.
+        Action::MarkUp | Action::MarkDown | Action::MarkTurn | Action::MarkTool | Action::SuggestEdits => {}
+        Action::OmitMessage | Action::ShortenMessage | Action::ReplaceMessage | Action::RestoreMessage => {}
         Action::ResumeHere | Action::SideA | Action::SideB | Action::FileDifference | Action::GoToCommon => {}
         Action::NextGrouping | Action::PreviousGrouping | Action::NextColumn => {}
         Action::PreviousPeriod | Action::NextPeriod | Action::LongerPeriod | Action::ShorterPeriod => {}

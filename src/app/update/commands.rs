@@ -1,6 +1,6 @@
 //! Execution of commands.
 
-use super::{comparison_and_context, prepared_boxes, search};
+use super::{context, prepared_boxes, search};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{resume, trash_and_archive};
 use crate::app::layers::Layer;
@@ -36,10 +36,12 @@ impl Model {
                 layer => self.layers.push(layer),
             },
             Command::ShowContext(target) => {
-                let mut view = comparison_and_context::context_view(self, target.clone());
-                view.claim = Some(self.ask_or(Work::Context(target), comparison_and_context::fail_context));
+                let mut view = context::context_view(self, target.clone());
+                view.claim = Some(self.ask_or(Work::Context(target), context::fail));
                 self.layers.push(view);
             }
+            Command::CloseContext(with_question) => context::close(self, with_question),
+            Command::ShortenMessages(lines) => context::shorten(self, &lines),
             Command::Focus(place) => self.focus = place,
             Command::Select(key) => {
                 self.jumps.leave(self.jump_position());

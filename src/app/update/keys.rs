@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere};
 use super::menus::{open_help, open_menu};
-use super::{comparison_and_context, family, files, reader, search, stats};
+use super::{comparison, context, family, files, reader, search, stats};
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{copy, names_and_marks, resume};
 use crate::app::hints::hints;
@@ -203,8 +203,8 @@ fn act_in_layer(model: &mut Model, action: Action) {
         (Action::Suspend, _) => model.effects.push(Effect::Suspend),
         (Action::Help, _) => open_help(model),
         (Action::MenuSelection | Action::MenuGoTo | Action::MenuView, _) => open_menu(model, action),
-        (_, Some(KeyContext::Compare)) => comparison_and_context::act(model, action),
-        (_, Some(KeyContext::Context)) => comparison_and_context::act_on_context(model, action),
+        (_, Some(KeyContext::Compare)) => comparison::act(model, action),
+        (_, Some(KeyContext::Context)) => context::act(model, action),
         (_, Some(KeyContext::Stats)) => stats::act(model, action),
         (_, Some(KeyContext::Files)) => files::act(model, action),
         (_, Some(KeyContext::FileText)) => files::act_on_text(model, action),

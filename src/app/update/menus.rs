@@ -1,6 +1,6 @@
 //! The menus and the help: the actions that apply, and the flows of those that have one.
 
-use super::{comparison_and_context, prepared_boxes};
+use super::{context, prepared_boxes};
 use crate::app::flows::{Flow, cleanup, copy, directories, export, names_and_marks, resume, trash_and_archive};
 use crate::app::layers::menu::MenuView;
 use crate::app::model::Model;
@@ -16,7 +16,7 @@ pub(super) fn flow_of(action: Action) -> Option<fn(&Model) -> Flow> {
         Action::Tags => names_and_marks::tags,
         Action::Annotate => names_and_marks::note,
         Action::Fork => resume::fork,
-        Action::Context => comparison_and_context::open_context,
+        Action::Context => context::open,
         Action::Repair => cleanup::ask_to_repair,
         Action::UnreadableFiles => cleanup::unreadable_files,
         Action::Slim => prepared_boxes::open_slimming,

@@ -5,7 +5,8 @@
 
 mod actions;
 mod commands;
-mod comparison_and_context;
+mod comparison;
+mod context;
 mod family;
 mod files;
 mod keys;
@@ -65,6 +66,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
+        Msg::Edited(text) => context::on_edited(model, &text),
         Msg::Names(text) => model.execute(names_and_marks::take_names(model, text.as_deref())),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),

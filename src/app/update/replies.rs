@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{comparison_and_context, family, files, prepared_boxes, reader, search, session_facts, stats, unread};
+use super::{comparison, context, family, files, prepared_boxes, reader, search, session_facts, stats, unread};
 
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks};
@@ -103,15 +103,16 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::EntriesFound { hits, is_first, is_last, progress } => {
             model.tree.take_hits(hits, is_first, is_last, progress);
         }
-        Reply::Context(listing) => comparison_and_context::on_context(model, Ok(listing)),
+        Reply::EditsPlanned(planned) => context::on_planned(model, *planned),
+        Reply::Context(listing) => context::on_listing(model, Ok(listing)),
         Reply::Text(text) => on_text(model, ticket, text),
         Reply::Counted(part) => stats::on_overview(model, part),
         Reply::Summed(sum) => (model.stats.counting_month, model.stats.month_cost) = (None, Some(sum.cost)),
         Reply::Measuring(done, all) => stats::on_progress(model, (done, all)),
         Reply::Measured(content) => stats::on_sizes(model, &content),
         Reply::SessionMeasured(measured) => session_facts::on_kinds(model, &measured),
-        Reply::FinalFiles(files) => comparison_and_context::on_final_files(model, files),
-        Reply::Compared(compared) => comparison_and_context::on_compared(model, compared),
+        Reply::FinalFiles(files) => comparison::on_final_files(model, files),
+        Reply::Compared(compared) => comparison::on_compared(model, compared),
         Reply::FilesListed(listed) => files::on_files(model, listed),
         Reply::States { file, states, session } => files::on_states(model, &file, states, session),
         Reply::StatesListed => files::end_states(model, ticket, None),

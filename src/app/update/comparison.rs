@@ -1,27 +1,20 @@
-//! Comparison of two branches; and the model context of an entry, with actions from there.
+//! Comparison of two branches.
 
 use std::sync::Arc;
 
 use super::files;
 
 use crate::app::command::Command;
-use crate::app::flows::{Flow, NO_SESSION, names_and_marks, resume};
-use crate::app::layers::Layer;
+use crate::app::flows::{NO_SESSION, names_and_marks, resume};
 use crate::app::layers::compare::{CompareView, FINAL_FILES};
-use crate::app::layers::context::{ContextTarget, ContextView};
 use crate::app::layers::files::FileTextView;
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::base::numbers::thousands;
 use crate::base::text::clean;
 use crate::catalog::compare::{BranchEnd, CompareRequest, ComparedBranches, FinalFile};
 use crate::catalog::file_states::{FileForm, FileTextRequest, StateSource};
 use crate::catalog::{EntryRef, SessionKey};
-use crate::changes::Request;
 use crate::keymap::{Action, KeyContext};
-use crate::session::entry::EntryId;
-use crate::session::prompt::listing::Listing;
-use crate::session::tree::Tree;
 
 /// Marks or unmarks the selected row.
 pub(super) fn mark(model: &mut Model) {
@@ -223,89 +216,6 @@ fn side_command(model: &Model, compare: &CompareView, action: Action) -> Command
         Action::GoToCommon => Command::GoTo(common),
         _ => resume::at_entry(model, session, tree, at),
     }
-}
-
-/// Shows the model context of the selected entry.
-///
-/// # Errors
-/// No entry of a loaded session is selected.
-pub(super) fn open_context(model: &Model) -> Flow {
-    let (session, tree, at) = model.whole_entry()?;
-    let path = model.catalog[session].path.clone();
-    Ok(Command::ShowContext(ContextTarget { session, path, tree, chosen: at, at: Some(at) }))
-}
-
-/// Creates the view before the context is read.
-pub(super) fn context_view(model: &Model, target: ContextTarget) -> ContextView {
-    let session = model.catalog.get(target.session).map(|_| model.short_title(target.session)).unwrap_or_default();
-    let at = match target.at {
-        Some(at) => model.short(target.tree.nodes[at as usize].words()),
-        None => "before the first entry".into(),
-    };
-    ContextView::new(target, clean(&format!("{session} {} {at}", model.settings.glyphs.dot)).into_owned())
-}
-
-/// Explains how pi counts the sum of a context.
-fn explain_sum(model: &Model, tree: &Tree, listing: &Listing) -> String {
-    let number = |tokens: u64| thousands(tokens as usize);
-    let Some((at, used, since)) = listing.counted else {
-        return format!("{}, estimated: no provider count since the last compaction or edit", listing.total());
-    };
-    let date = tree.nodes.get(at as usize).and_then(|node| model.settings.date(node.time?));
-    let when = date.map_or(String::new(), |date| format!(" on {date}"));
-    match since {
-        0 => format!("{}, counted by the provider{when}", listing.total()),
-        _ => format!(
-            "{}: {} counted by the provider{when} + {} estimated since",
-            listing.total(),
-            number(used as u64),
-            number(since)
-        ),
-    }
-}
-
-/// Returns the command for an action: go to the selected entry, resume or fork.
-fn context_command(model: &Model, view: &ContextView, action: Action) -> Command {
-    let ContextTarget { session, path, tree, chosen, at } = &view.target;
-    if !model.catalog.has(*session) {
-        return Command::warn("this session no longer exists");
-    }
-    match action {
-        Action::Confirm => view.selected().map_or_else(Command::nothing, Command::GoTo),
-        Action::ResumeHere => resume::at_entry(model, *session, tree, *chosen),
-        Action::Fork => {
-            let at = at.map(|at| EntryId::of(tree, at));
-            resume::fork_of(Request::Fork { path: path.clone(), at, migrate: false })
-        }
-        _ => Command::nothing(),
-    }
-}
-
-/// Does an action of the model context. Going elsewhere also closes the dialog below.
-pub(super) fn act_on_context(model: &mut Model, action: Action) {
-    let Some(Layer::Context(view)) = model.layers.0.pop() else { return };
-    let asks = model.layers.key_context() == Some(KeyContext::Question);
-    if asks && action == Action::ResumeHere {
-        return; // that is what is asked
-    }
-    if asks {
-        model.layers.0.pop();
-    }
-    model.execute(context_command(model, &view, action));
-}
-
-/// Passes a model context to its view.
-pub(super) fn on_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
-    model.with_layer(|model, view: &mut ContextView| {
-        let explain = |listing: &Arc<Listing>| explain_sum(model, &view.target.tree, listing);
-        let sum = listing.as_ref().map(explain).unwrap_or_default();
-        view.on_listing(listing, sum);
-        view.claim = None;
-    });
-}
-
-pub(super) fn fail_context(model: &mut Model, _ticket: u64, error: &str) {
-    on_context(model, Err(error.into()));
 }
 
 #[cfg(test)]
