@@ -16,7 +16,7 @@ use crate::session::prompt::message::SentMessage;
 use crate::session::prompt::plan::{OmissionReason, Plan, PromptOutcome};
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::context_edit::{
-    calls, has_signed_thinking, original, replaced, replacement, shortened, with_text, without_calls,
+    NewEdit, calls, has_signed_thinking, original, replaced, replacement, shortened, with_text, without_calls,
 };
 
 named! {
@@ -87,6 +87,15 @@ impl EditPlan {
     pub fn saved(&self) -> u64 {
         let sum = |side: usize| self.edits.iter().map(|edit| edit.tokens[side]).sum::<u64>();
         sum(0).saturating_sub(sum(1))
+    }
+
+    /// Returns the edits for a request.
+    pub fn new_edits(&self, tree: &Tree) -> Vec<NewEdit> {
+        let new = |edit: &PlannedEdit| {
+            let target = tree.id(edit.at).unwrap_or_default().to_owned();
+            NewEdit { target, replacement: edit.replacement.clone() }
+        };
+        self.edits.iter().map(new).collect()
     }
 
     /// Returns the US dollars that the edits cost with the next request, which sends all from the first edit on anew, and

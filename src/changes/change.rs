@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::paths::exact_json;
+use crate::session::write::context_edit::NewEdit;
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,16 +75,7 @@ pub struct ContextEditChange {
     pub edits: Vec<String>,
     /// The edits, before they are in the file.
     #[serde(skip)]
-    pub new: Vec<NewContextEdit>,
-}
-
-/// A context edit to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewContextEdit {
-    /// The ID of the edited entry.
-    pub target: String,
-    /// `null`, or an object with the content: raw JSON on one line.
-    pub replacement: String,
+    pub new: Vec<NewEdit>,
 }
 
 /// A new session file.

@@ -27,7 +27,7 @@ use anyhow::Result;
 
 use crate::base::{archive_paths, machine_paths};
 pub(crate) use crate::changes::change::ChangeStep;
-pub use crate::changes::change::{Change, ChangeOrigin, NewContextEdit};
+pub use crate::changes::change::{Change, ChangeOrigin};
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{ChangeState, JournalRecord, JournalRecords};

@@ -13,13 +13,14 @@ use thiserror::Error;
 
 use crate::base::machine_paths;
 use crate::base::numbers::thousands;
-use crate::changes::change::{Change, ChangeOrigin, ChangeStep, NewContextEdit, RewritePurpose};
+use crate::changes::change::{Change, ChangeOrigin, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
 use crate::changes::target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
 use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 use crate::session::entry::EntryId;
 use crate::session::marks::Mark;
+use crate::session::write::context_edit::NewEdit;
 
 /// A session to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +139,7 @@ pub enum Request {
         /// The entry.
         at: EntryId,
         /// The edits.
-        edits: Vec<NewContextEdit>,
+        edits: Vec<NewEdit>,
         /// `true` for a fork.
         in_fork: bool,
     },

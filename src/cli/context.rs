@@ -11,7 +11,7 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::clean;
 use crate::catalog::context_edits::{EditPlan, EditWish, PlannedEdit, WantedEdit, is_editable, plan_edits};
 use crate::catalog::context_suggestions::{KEPT_LINES, suggestions};
-use crate::changes::{NewContextEdit, Request};
+use crate::changes::Request;
 use crate::cli::change::{ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
@@ -176,7 +176,12 @@ impl ContextCommand {
                 return output::nothing("nothing was written");
             }
         }
-        let done = changer.make(&request(path, tree, at, &plan, !self.here))?;
+        let done = changer.make(&Request::EditContext {
+            path: path.to_path_buf(),
+            at: EntryId::of(tree, at),
+            edits: plan.new_edits(tree),
+            in_fork: !self.here,
+        })?;
         let made = done.made.clone().unwrap_or_else(|| path.to_path_buf());
         if is_json {
             for edit in &plan.edits {
@@ -232,16 +237,6 @@ impl ContextCommand {
         }
         Ok(wanted)
     }
-}
-
-/// Returns the request to write edits.
-pub(super) fn request(path: &Path, tree: &Tree, at: EntryIndex, plan: &EditPlan, in_fork: bool) -> Request {
-    let new = |edit: &PlannedEdit| {
-        let target = tree.id(edit.at).unwrap_or_default().to_owned();
-        NewContextEdit { target, replacement: edit.replacement.clone() }
-    };
-    let edits = plan.edits.iter().map(new).collect();
-    Request::EditContext { path: path.to_path_buf(), at: EntryId::of(tree, at), edits, in_fork }
 }
 
 /// Refuses to edit a session that a pi has open, because that pi would not see the edits.

@@ -8,9 +8,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::base::machine_paths;
+use crate::base::numbers::{count, thousands};
 use crate::base::paths::base64;
+use crate::catalog::context_edits::plan_edits;
+use crate::catalog::context_suggestions::suggestions;
 use crate::changes::{ChangeResult, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter, CliStep};
+use crate::cli::context::warn_of_old_pi;
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
@@ -21,9 +25,11 @@ use crate::machines::resume::RemoteStart;
 use crate::pi::launch::{self, Launch, Start, is_there};
 use crate::pi::running;
 use crate::pi::warnings::{is_open, running_pi_evidence};
+use crate::runtime::secret_rules::ChosenRules;
 use crate::runtime::{clipboard, raw_output};
 use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{EntryIndex, Tree, resume};
+use crate::session::write::context_edit::NewEdit;
 
 /// Resume a session in pi, at its leaf or at any entry
 ///
@@ -42,7 +48,10 @@ pub(super) struct ResumeCommand {
     /// Fork the session at the entry and resume the fork
     #[arg(long)]
     fork: bool,
-    /// Print the shell command instead of starting pi; only --fork, --migrate and --allow-write change files
+    /// Fork with the suggested edits of the context, and resume the fork; see `pitree context --suggest`
+    #[arg(long, conflicts_with_all = ["summarize", "allow_write"])]
+    lean: bool,
+    /// Print the shell command instead of starting pi; only --fork, --lean, --migrate and --allow-write change files
     #[arg(long)]
     print: bool,
     /// Append a line that moves the leaf if pi cannot go to the entry by itself
@@ -66,6 +75,31 @@ pub(super) struct ResumeCommand {
 }
 
 impl ResumeCommand {
+    /// Returns `true` if pi resumes in a fork.
+    fn forks(&self) -> bool {
+        self.fork || self.lean
+    }
+
+    /// Returns the suggested edits of the context after an entry; `None` if there are none.
+    fn lean_edits(
+        &self,
+        tree: &Tree,
+        at: Option<EntryIndex>,
+        path: &Path,
+        context: &CommandContext,
+    ) -> Result<Option<Vec<NewEdit>>> {
+        let at = at.context("the context is empty: no messages")?;
+        let rules = ChosenRules::new(&context.config.redact)?;
+        let plan = plan_edits(path, tree, at, &suggestions(path, tree, at, &rules)?)?;
+        if plan.edits.is_empty() {
+            output::note("no edits are suggested; the fork has the whole context");
+            return Ok(None);
+        }
+        warn_of_old_pi(context);
+        note!("{} {} tokens", count(plan.edits.len(), "edit saves", "edits save"), thousands(plan.saved() as usize));
+        Ok(Some(plan.new_edits(tree)))
+    }
+
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let args = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = ChangePrinter::new(context, &args)?;
@@ -78,7 +112,7 @@ impl ResumeCommand {
             bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
         }
         let starts = !(self.yes || self.print || self.json || self.dry_run);
-        if !self.fork && !may_start(&path, starts, context)? {
+        if !self.forks() && !may_start(&path, starts, context)? {
             return output::nothing("pi was not started");
         }
         let tree = context.tree(&path)?;
@@ -86,18 +120,18 @@ impl ResumeCommand {
         let goal = entry.map(|entry| resume::at(&tree, entry));
         let to = goal.and_then(|goal| goal.at).map(|at| EntryId::of(&tree, at));
         let moves =
-            entry.zip(goal).filter(|(_, goal)| self.fork || !goal.is_here || goal.returned_text_entry.is_some());
+            entry.zip(goal).filter(|(_, goal)| self.forks() || !goal.is_here || goal.returned_text_entry.is_some());
         let config = &context.config;
         let goes = match (moves, config.go_by) {
             (None, _) => Ok(()),
             (_, GoBy::Itself) => launch::goes_by_itself(&config.pi, locate::state_dir().as_deref()),
             (_, GoBy::Line) => Err(launch::GOES_BY_LINE.into()),
         };
-        let first = moves.filter(|_| goes.is_ok()).and_then(|(entry, goal)| match self.fork {
+        let first = moves.filter(|_| goes.is_ok()).and_then(|(entry, goal)| match self.forks() {
             true => resume::text_command(&tree, goal.returned_text_entry?, &path),
             false => Some(resume::goto(&tree, entry, self.summarize)),
         });
-        if self.summarize && (self.fork || first.is_none()) {
+        if self.summarize && (self.forks() || first.is_none()) {
             match goes {
                 Ok(()) => bail!("the session is at this entry already: nothing to summarize; omit --summarize"),
                 Err(reason) => bail!("pi cannot summarize the branch: {reason}; omit --summarize"),
@@ -106,7 +140,7 @@ impl ResumeCommand {
         // Text that pi cannot restore itself is copied.
         let text_of = goal.and_then(|goal| goal.returned_text_entry);
         let text = text_of.map(|at| text(&tree, at, &path)).transpose()?;
-        let moves_leaf = !self.fork && first.is_none() && goal.is_some_and(|goal| !goal.is_here);
+        let moves_leaf = !self.forks() && first.is_none() && goal.is_some_and(|goal| !goal.is_here);
         // The command line or the configuration can allow a line in the session file to move the leaf.
         let may_write = self.allow_write || self.migrate || (config.go_by == GoBy::Line && !self.print);
         if let (true, Err(reason)) = (moves_leaf && !may_write && !tree.header.is_newer(), goes) {
@@ -115,16 +149,21 @@ impl ResumeCommand {
                 path.display()
             );
         }
+        let edits =
+            if self.lean { self.lean_edits(&tree, goal.and_then(|goal| goal.at), &path, context)? } else { None };
         let request = |migrate| match (path.clone(), to.clone()) {
-            (path, at) if self.fork => Request::Fork { path, at, migrate },
+            (path, Some(at)) if edits.is_some() => {
+                Request::EditContext { path, at, edits: edits.clone().unwrap_or_default(), in_fork: true }
+            }
+            (path, at) if self.forks() => Request::Fork { path, at, migrate },
             (path, to) => Request::MoveLeaf { path, to, migrate },
         };
         let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
         let starts = !(self.print || self.json || self.dry_run);
-        if starts && (self.fork || moves_leaf) && !cwd.is_empty() && !is_there(&cwd) {
+        if starts && (self.forks() || moves_leaf) && !cwd.is_empty() && !is_there(&cwd) {
             bail!("the session's working directory is missing: {cwd}; use --print and run the command elsewhere");
         }
-        let done = (self.fork || moves_leaf).then(|| changer.make_migrating(self.migrate, request)).transpose()?;
+        let done = (self.forks() || moves_leaf).then(|| changer.make_migrating(self.migrate, request)).transpose()?;
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let start = Start { path: session, cwd, first, forks: false, entry: None };
         self.go_on(&changer, done.as_ref(), Launch { pi: &config.pi, start: &start }, text)
@@ -132,7 +171,7 @@ impl ResumeCommand {
 
     /// Resumes a session on its machine.
     fn resume_there(&self, path: &Path, entry: Option<&str>, context: &CommandContext) -> Result<Exit> {
-        if self.fork || self.summarize {
+        if self.forks() || self.summarize {
             bail!("--fork and --summarize cannot be used for sessions on other machines; run pitree there");
         }
         let mut id = None;

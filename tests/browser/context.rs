@@ -166,3 +166,67 @@ fn the_sum_is_explained() {
     browser.press("l c");
     shows(&browser, "~3 tokens, estimated: no provider count since");
 }
+
+/// Returns what is planned for the messages.
+fn planned(browser: &Browser) -> Vec<&'static str> {
+    let view = view(browser);
+    view.planned.iter().flat_map(|planned| &planned.plan.edits).map(|edit| edit.kind.name()).collect()
+}
+
+#[test]
+fn edits_are_planned_and_written_only_after_the_question() {
+    let world = World::new();
+    let mut browser = world.open(120, 40);
+    browser.press("l");
+    to_entry(&mut browser, "right it is");
+    let before = world.text("main");
+    browser.press("c d");
+    assert_eq!(planned(&browser), ["omit"]);
+    shows(&browser, "1 edit saves 4 tokens");
+    shows(&browser, "omit to 0  the main session");
+    browser.press("esc");
+    shows(&browser, "Discard the edits?");
+    browser.press("k o");
+    assert_eq!(planned(&browser), [""; 0], "the original is sent already");
+    browser.press("home space space d enter");
+    shows(&browser, "Edit the context");
+    assert_eq!(world.text("main"), before);
+    browser.press("h");
+    assert!(browser.model.layers.0.is_empty());
+    let appended = world.text("main");
+    assert!(appended.starts_with(&before) && appended[before.len()..].matches("\"replacement\":null").count() == 2);
+    browser.press("u");
+    assert_eq!(world.text("main")[appended.len()..].matches("\"replacement\":{\"content\"").count(), 2);
+    to_entry(&mut browser, "left it is");
+    browser.press("c t");
+    assert_eq!(view(&browser).marked.len(), 2, "the first turn");
+    browser.press("esc j s");
+    browser.press("ctrl+u 1 enter");
+    assert_eq!(planned(&browser), [""; 0], "a short text stays");
+    browser.press("home shift+down d enter");
+    assert!(!browser.screen().contains("  h  Here"), "not at the leaf\n{}", browser.screen());
+    browser.press("f");
+    assert_eq!(
+        browser.session().map(|session| session.path == world.path("main")),
+        Some(false),
+        "the fork is selected"
+    );
+}
+
+#[test]
+fn an_edited_text_replaces_the_message() {
+    let world = World::new();
+    let mut browser = world.open(120, 40);
+    browser.press("l");
+    to_entry(&mut browser, "right it is");
+    browser.press("c r");
+    browser.send(Msg::Edited("another prompt\n".into()));
+    assert_eq!(planned(&browser), ["replace"]);
+    browser.press("enter f");
+    let fork = browser.session().unwrap().path.clone();
+    assert!(
+        fs::read_to_string(fork)
+            .unwrap()
+            .contains(r#""replacement":{"content":[{"type":"text","text":"another prompt"}]}"#)
+    );
+}

@@ -108,12 +108,12 @@ impl PlannedEdits {
     /// Describes the effect on one line.
     pub fn summary(&self) -> String {
         let [before, after] = self.plan.tokens.map(|tokens| thousands(tokens as usize));
-        let edits = count(self.plan.edits.len(), "edit", "edits");
+        let edits = count(self.plan.edits.len(), "edit saves", "edits save");
         let dollars = self.dollars.map_or(String::new(), |[first, later]| {
             format!("; next request +{}, each later one -{}", dollars(first.max(0.0)), dollars(later))
         });
         let saved = thousands(self.plan.saved() as usize);
-        format!("{edits} save {saved} tokens: {before} now, ~{after} then{dollars}")
+        format!("{edits} {saved} tokens: {before} now, ~{after} then{dollars}")
     }
 
     /// Describes the edits for the question.

@@ -13,9 +13,9 @@ use crate::app::message::{EditRequest, EntryLocation, Opener, Work};
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, clean};
-use crate::catalog::context_edits::{EditWish, PlannedEdit, WantedEdit};
+use crate::catalog::context_edits::{EditWish, WantedEdit};
 use crate::catalog::context_suggestions::KEPT_LINES;
-use crate::changes::{NewContextEdit, Request, SessionIdentity};
+use crate::changes::{Request, SessionIdentity};
 use crate::keymap::{Action, KeyContext};
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
@@ -191,11 +191,7 @@ fn ask_to_write(model: &Model, view: &ContextView) -> Flow {
     if digest.facts().is_mirrored() {
         return Err("the session is on another machine; edit its context with pitree there".into());
     }
-    let new = |edit: &PlannedEdit| {
-        let target = tree.id(edit.at).unwrap_or_default().to_owned();
-        NewContextEdit { target, replacement: edit.replacement.clone() }
-    };
-    let edits: Vec<NewContextEdit> = planned.plan.edits.iter().map(new).collect();
+    let edits = planned.plan.new_edits(tree);
     let request = |in_fork| {
         let request =
             Request::EditContext { path: path.clone(), at: EntryId::of(tree, at), edits: edits.clone(), in_fork };

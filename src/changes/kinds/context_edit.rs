@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::changes::change::{Change, ChangeStep, ContextEditChange, NewContextEdit};
+use crate::changes::change::{Change, ChangeStep, ContextEditChange};
 use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::line::{self, BuildChange, LineStep, leaf_id, place_of};
 use crate::changes::request::{ChangeResult, Refusal};
@@ -13,16 +13,11 @@ use crate::disk::load::EntryReader;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{EntryIndex, Tree};
-use crate::session::write::context_edit;
+use crate::session::write::context_edit::{self, NewEdit};
 use crate::session::write::line::{NewEntry, new_id};
 
 /// Appends context edits to a session.
-pub(crate) fn edit(
-    engine: &mut Engine<'_>,
-    path: &Path,
-    at: &EntryId,
-    edits: &[NewContextEdit],
-) -> Result<ChangeResult> {
+pub(crate) fn edit(engine: &mut Engine<'_>, path: &Path, at: &EntryId, edits: &[NewEdit]) -> Result<ChangeResult> {
     let build: BuildChange<'_> = &|path, tree, id| {
         check_version(path, tree)?;
         if !tree.is_current_position(Some(place_of(tree, path, at)?)) {
@@ -51,12 +46,12 @@ pub(super) fn check_version(path: &Path, tree: &Tree) -> Result<()> {
 
 /// Returns lines of context edits that follow each other after an entry.
 pub(super) fn lines<'a>(
-    edits: impl Iterator<Item = (&'a NewContextEdit, &'a String)>,
+    edits: impl Iterator<Item = (&'a NewEdit, &'a String)>,
     parent: Option<&str>,
     time_ms: i64,
 ) -> Vec<String> {
     let mut parent = parent.map(String::from);
-    let line = |(edit, id): (&NewContextEdit, &String)| {
+    let line = |(edit, id): (&NewEdit, &String)| {
         let before = parent.replace(id.clone());
         let new = NewEntry { id, parent: before.as_deref(), time_ms };
         context_edit::line(&new, &edit.target, &edit.replacement)
@@ -82,7 +77,7 @@ impl ContextEditChange {
     }
 
     /// Reads the edits that were made from the session.
-    fn made(&self, tree: &Tree) -> Result<Vec<NewContextEdit>> {
+    fn made(&self, tree: &Tree) -> Result<Vec<NewEdit>> {
         let mut reader = EntryReader::open(&self.path)?;
         let made = |id: &String| {
             let at = tree.find(id).with_context(|| format!("{} has no longer the entry {id}", self.path.display()))?;
@@ -92,10 +87,10 @@ impl ContextEditChange {
     }
 
     /// Returns edits that restore the contents before the change: those of earlier edits, or the original ones.
-    fn before(&self, tree: &Tree) -> Result<Vec<NewContextEdit>> {
+    fn before(&self, tree: &Tree) -> Result<Vec<NewEdit>> {
         let first = self.edits.first().and_then(|id| tree.find(id)).unwrap_or_default();
         let mut reader = EntryReader::open(&self.path)?;
-        let before = |edit: NewContextEdit| {
+        let before = |edit: NewEdit| {
             let target = tree.find(&edit.target).context("the edited entry is gone")?;
             let earlier = last_edit(tree, tree.parent(first), target);
             let line = reader.line(tree.node(earlier.unwrap_or(target)))?;
@@ -104,7 +99,7 @@ impl ContextEditChange {
                 Some(_) => edit_of(&line).context("an earlier edit has changed")?.replacement,
                 None => context_edit::replacement(Some(&context_edit::original(&line, kind))),
             };
-            Ok(NewContextEdit { replacement, ..edit })
+            Ok(NewEdit { replacement, ..edit })
         };
         self.made(tree)?.into_iter().map(before).collect()
     }
@@ -136,8 +131,8 @@ fn last_edit(tree: &Tree, end: Option<EntryIndex>, target: EntryIndex) -> Option
 }
 
 /// Returns the edit of a line.
-fn edit_of(line: &[u8]) -> Option<NewContextEdit> {
+fn edit_of(line: &[u8]) -> Option<NewEdit> {
     let entry = parse::entry(line);
     let replacement = entry.replacement.map_or("null".into(), |raw| String::from_utf8_lossy(raw).into_owned());
-    Some(NewContextEdit { target: entry.target_id?.owned(), replacement })
+    Some(NewEdit { target: entry.target_id?.owned(), replacement })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::base::path_context::PathContext;
-use crate::changes::change::{Change, ChangeStep, NewContextEdit, NewFile};
+use crate::changes::change::{Change, ChangeStep, NewFile};
 use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::context_edit;
 use crate::changes::kinds::line::place_of;
@@ -18,6 +18,7 @@ use crate::disk::new_file::{self, Draft};
 use crate::disk::{create, locate};
 use crate::session::entry::EntryId;
 use crate::session::tree::{EntryIndex, Tree};
+use crate::session::write::context_edit::NewEdit;
 use crate::session::write::fork::{self, NewSession};
 use crate::session::write::import::{self, ImportedHeader};
 use crate::session::write::line;
@@ -33,7 +34,7 @@ pub(crate) fn fork(
     engine: &mut Engine<'_>,
     path: &Path,
     at: Option<&EntryId>,
-    edits: &[NewContextEdit],
+    edits: &[NewEdit],
 ) -> Result<ChangeResult> {
     let tree = load::writable(path)?;
     if !edits.is_empty() {
@@ -86,7 +87,7 @@ fn copy(
     path: &Path,
     at: Option<EntryIndex>,
     new: &NewSession<'_>,
-    edits: &[NewContextEdit],
+    edits: &[NewEdit],
     mut take: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let mut reader = EntryReader::open(path)?;

@@ -15,6 +15,15 @@ const LINE: usize = 400;
 /// Replaces an image that is left out.
 const NO_IMAGE: &str = "[image left out]";
 
+/// A context edit to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEdit {
+    /// The ID of the edited entry.
+    pub target: String,
+    /// `null`, or an object with the content: raw JSON on one line.
+    pub replacement: String,
+}
+
 /// Returns the line of a context edit, as pi's `appendContextEdit` writes it (1.6.0). `replacement` is `null` or an object
 /// with the content.
 pub(crate) fn line(new: &NewEntry<'_>, target: &str, replacement: &str) -> String {

@@ -2,7 +2,7 @@
 //! file ([`migrate`]), one with another header ([`header`]), a repaired one ([`repair`]), and a smaller one ([`slim`]).
 //! Without I/O.
 
-pub(crate) mod context_edit;
+pub mod context_edit;
 pub mod fork;
 pub mod header;
 pub mod import;
