@@ -34,7 +34,7 @@ named! {
     }
 }
 
-/// What to do with a message.
+/// A wish for a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditWish {
     /// Omit it.
@@ -54,7 +54,7 @@ pub enum EditWish {
 pub struct WantedEdit {
     /// The entry.
     pub at: EntryIndex,
-    /// What to do.
+    /// The wish.
     pub wish: EditWish,
 }
 
@@ -98,8 +98,8 @@ impl EditPlan {
         self.edits.iter().map(new).collect()
     }
 
-    /// Returns the US dollars that the edits cost with the next request, which sends all from the first edit on anew, and
-    /// those that they save with each later one. `rates` are US dollars per million tokens: sent, received, read from the
+    /// Returns the US dollars that the edits cost with the next request, in which nothing from the first edit on is cached,
+    /// and those that they save with each later one. `rates` are US dollars per million tokens: sent, received, read from the
     /// cache, written to it.
     pub fn dollars(&self, [input, _, read, write]: &[f64; 4]) -> [f64; 2] {
         let later = self.saved() as f64 * read / 1e6;
@@ -212,7 +212,7 @@ impl<'a> ContextEditor<'a> {
             let after = before.clone();
             self.messages.insert(at, EditedMessage { original, before, after, kind: EditKind::Restore });
         }
-        self.messages.get_mut(&at).context("the message was read")
+        self.messages.get_mut(&at).context("the edited entry is gone")
     }
 
     /// Returns the content that pi sends, or would send.

@@ -322,8 +322,10 @@ fn listing_row(row: &ListingRow, view: &ContextView, text: &str, all: u64) -> Ve
     let mark = if view.marked.contains(&row.at) { '*' } else { ' ' };
     let head = format!("{mark}{} {:name$}{tokens:>number$}{taken:>share$}  ", row.share.letter(), row.share.name());
     if let Some(edit) = view.planned.as_ref().and_then(|planned| planned.edit(row.at)) {
-        let after = thousands(edit.tokens[1] as usize);
-        let edited = format!("{} to {after}  ", edit.kind.name());
+        let edited = match edit.tokens[1] {
+            0 => format!("{}  ", edit.kind.name()),
+            after => format!("{} to {}  ", edit.kind.name(), thousands(after as usize)),
+        };
         return vec![Span::dim(head), Span::new(Tone::Active, edited), Span::dim(text)];
     }
     match row.why {

@@ -183,7 +183,7 @@ fn edits_are_planned_and_written_only_after_the_question() {
     browser.press("c d");
     assert_eq!(planned(&browser), ["omit"]);
     shows(&browser, "1 edit saves 4 tokens");
-    shows(&browser, "omit to 0  the main session");
+    shows(&browser, "omit  the main session");
     browser.press("esc");
     shows(&browser, "Discard the edits?");
     browser.press("k o");

@@ -482,7 +482,8 @@ impl Case {
                     || kind == pitree::session::entry::kind::EntryKind::Custom
             };
             let said = active.into_iter().filter(says).map(|at| tree.nodes[at as usize].text.to_string());
-            let said = said.chain([tree.header.cwd.clone()]).collect();
+            let sent = pitree::session::prompt::plan::Plan::new(&tree, tree.leaf).context.messages;
+            let said = said.chain([tree.header.cwd.clone(), format!("{sent} sent")]).collect();
             let name = if known { name.to_string() } else { "new".into() };
             (name, (title, labels, said, tree.header.version as u32))
         };

@@ -88,7 +88,7 @@ pub struct ContextView {
 /// Planned edits of the context.
 #[derive(Clone, Debug)]
 pub struct PlannedEdits {
-    /// What was wanted, with suggestions.
+    /// The wanted edits, with suggestions.
     pub wanted: Vec<WantedEdit>,
     /// The plan.
     pub plan: EditPlan,
