@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use crate::app::layers::context::{ContextTarget, PlannedEdits};
+use crate::app::layers::context::{ContextTarget, EditRequest, PlannedEdits};
 use crate::app::layers::files::ListedFile;
 use crate::app::machines::ShownMachine;
 
@@ -17,7 +17,6 @@ use crate::app::settings::PickerOutput;
 use crate::app::ticket::Ticket;
 use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
 use crate::catalog::compare::{CompareRequest, ComparedBranches, FinalFile};
-use crate::catalog::context_edits::WantedEdit;
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, StateRow, StatesRequest, Written};
@@ -459,17 +458,6 @@ pub struct EntryLocation {
     pub tree: Arc<Tree>,
     /// The entry.
     pub at: EntryIndex,
-}
-
-/// Edits of a model context to plan.
-#[derive(Clone, Debug)]
-pub struct EditRequest {
-    /// The entry with the context.
-    pub location: EntryLocation,
-    /// The wanted edits, in order.
-    pub wanted: Vec<WantedEdit>,
-    /// `true` to add suggestions.
-    pub suggests: bool,
 }
 
 /// Content for the clipboard.

@@ -18,9 +18,7 @@ use crate::changes::journal::JournalError;
 use crate::changes::target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
 use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
-use crate::session::entry::EntryId;
-use crate::session::marks::Mark;
-use crate::session::write::context_edit::NewEdit;
+use crate::session::{entry::EntryId, marks::Mark, write::context_edit::NewEdit};
 
 /// A session to import.
 #[derive(Clone, Debug, PartialEq, Eq)]

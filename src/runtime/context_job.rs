@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::app::layers::context::{ContextTarget, PlannedEdits};
-use crate::app::message::{EditRequest, EntryLocation, Reply};
+use crate::app::layers::context::{ContextTarget, EditRequest, PlannedEdits};
+use crate::app::message::Reply;
 use crate::catalog::context_edits::plan_edits;
 use crate::catalog::context_suggestions::suggestions;
 use crate::config::stats::price_table;
@@ -35,7 +35,7 @@ impl JobContext {
 
     /// Plans edits of a model context.
     pub(super) fn plan_edits(&self, request: EditRequest) -> Result<PlannedEdits> {
-        let EditRequest { location: EntryLocation { path, tree, at }, mut wanted, suggests } = request;
+        let EditRequest { path, tree, at, mut wanted, suggests } = request;
         let config = &self.settings.config;
         if suggests {
             let rules = ChosenRules::new(&config.redact)?;

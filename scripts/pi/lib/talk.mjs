@@ -94,11 +94,17 @@ export class Talk {
 		await this.ask("prompt", { message });
 		await settled;
 	}
+	/** Sends a user prompt. After a failed answer, pi would compact first, and that would get the answer to the prompt. */
+	async #promptOnly(message) {
+		await this.ask("set_auto_compaction", { enabled: false });
+		await this.ask("prompt", { message });
+		await this.ask("set_auto_compaction", { enabled: true });
+	}
 	/** Sends a user prompt and stops the called tools when the given number of them has started. */
 	async interrupt(message, answer, number = 1) {
 		this.model.answers.push(answer);
 		const [runs, settled] = [this.until("tool_execution_start", number), this.until("agent_settled")];
-		await this.ask("prompt", { message });
+		await this.#promptOnly(message);
 		await runs;
 		await this.ask("abort");
 		await settled;
@@ -108,7 +114,7 @@ export class Talk {
 		this.model.answers.push({ ...answer, hang: true });
 		const hangs = this.model.hangs();
 		const settled = this.until("agent_settled");
-		await this.ask("prompt", { message });
+		await this.#promptOnly(message);
 		await hangs;
 		await new Promise((later) => setTimeout(later, 100)); // until pi has read the received part
 		await this.ask("abort");

@@ -85,6 +85,21 @@ pub struct ContextView {
     pub(crate) edit_claim: Option<Claim>,
 }
 
+/// Edits of a model context to plan.
+#[derive(Clone, Debug)]
+pub struct EditRequest {
+    /// The session file.
+    pub path: PathBuf,
+    /// Its tree.
+    pub tree: Arc<Tree>,
+    /// The entry with the context.
+    pub at: EntryIndex,
+    /// The wanted edits, in order.
+    pub wanted: Vec<WantedEdit>,
+    /// `true` to add suggestions.
+    pub suggests: bool,
+}
+
 /// Planned edits of the context.
 #[derive(Clone, Debug)]
 pub struct PlannedEdits {

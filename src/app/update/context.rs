@@ -6,10 +6,10 @@ use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::trash_and_archive::running_pi_warnings;
 use crate::app::flows::{Choice, Flow, cancel, resume};
 use crate::app::layers::Layer;
-use crate::app::layers::context::{ContextTarget, ContextView, PlannedEdits};
+use crate::app::layers::context::{ContextTarget, ContextView, EditRequest, PlannedEdits};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::layers::screen::PromptPurpose;
-use crate::app::message::{EditRequest, EntryLocation, Opener, Work};
+use crate::app::message::{EntryLocation, Opener, Work};
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, clean};
@@ -157,7 +157,7 @@ fn plan(model: &mut Model, more: Vec<WantedEdit>, suggests: bool) {
         let Some(at) = view.target.at else { return };
         let wanted = view.wanted.iter().cloned().chain(more).collect();
         let ContextTarget { path, tree, .. } = view.target.clone();
-        let request = EditRequest { location: EntryLocation { path, tree, at }, wanted, suggests };
+        let request = EditRequest { path, tree, at, wanted, suggests };
         view.edit_claim = Some(model.ask_or(Work::PlanEdits(Box::new(request)), fail_plan));
     });
 }
@@ -186,10 +186,10 @@ pub(super) fn on_planned(model: &mut Model, planned: PlannedEdits) {
 /// The session cannot be changed.
 fn ask_to_write(model: &Model, view: &ContextView) -> Flow {
     let ContextTarget { session, path, tree, at, .. } = &view.target;
-    let (Some(planned), Some(at)) = (&view.planned, *at) else { return Err("nothing to edit".into()) };
+    let (Some(planned), Some(at)) = (&view.planned, *at) else { return Err("nothing to edit") };
     let digest = model.catalog.get(*session).ok_or("this session no longer exists")?;
     if digest.facts().is_mirrored() {
-        return Err("the session is on another machine; edit its context with pitree there".into());
+        return Err("the session is on another machine; edit its context with pitree there");
     }
     let edits = planned.plan.new_edits(tree);
     let request = |in_fork| {
