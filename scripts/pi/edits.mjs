@@ -37,11 +37,11 @@ const showImage = async (talk) => {
 	await talk.ask("prompt", { message: word("asked"), images: [{ type: "image", data: image.toString("base64"), mimeType: "image/png" }] });
 	await settled;
 };
-const setModel = (...ids) => (talk) => talk.ask("set_model", { provider: "none", modelId: any(ids) });
+const changeModel = (talk) => talk.ask("set_model", { provider: "none", modelId: any(["none-1", "none-2"]) });
 // The first one has images, the second one thinking. 0.87.1 sends the thinking of another model as text.
 const kindsOfTalks = [
 	{ model: "none-3", more: [showImage] },
-	{ model: "none-1", more: version === "0.87.1" ? [] : [setModel("none-1", "none-2")] },
+	{ model: "none-1", more: version === "0.87.1" ? [] : [changeModel] },
 ];
 
 let comparisons = 0;
@@ -209,13 +209,12 @@ function estimated(file) {
 for (let number = 0; number < TALKS; number++) {
 	const place = realpathSync(mkdtempSync(join(tmpdir(), "pitree-edits-")));
 	const cwd = join(place, "project");
-	const pi = await home(join(place, "home"));
+	const { model, more } = kindsOfTalks[number % 2];
+	const pi = await home(join(place, "home"), false, model);
 	const folder = join(place, "sessions");
 	const talk = new Talk(pi, cwd, "--session-dir", folder);
 	writeFileSync(join(cwd, "chart.png"), image);
 	writeFileSync(join(cwd, "notes.txt"), "A note\n".repeat(50));
-	const { model, more } = kindsOfTalks[number % 2];
-	await setModel(model)(talk);
 	await talk.say(word("asked"), answer());
 	await talk.take(STEPS, [...steps, ...more]);
 	// A compaction at the end leaves little to edit.

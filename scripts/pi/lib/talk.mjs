@@ -13,8 +13,8 @@ const PATIENCE = 60_000;
 const COST = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
 /** Creates a home with settings for pi: the mock model with and without thinking, with images and with another API, and on
- * request a second provider. */
-export async function home(folder, withOther = false) {
+ * request a second provider. `defaultModel` is that of new sessions. */
+export async function home(folder, withOther = false, defaultModel = "none-1") {
 	const model = new Model();
 	const baseUrl = await model.start();
 	const agent = join(folder, "agent");
@@ -27,7 +27,7 @@ export async function home(folder, withOther = false) {
 	const cost = { input: 1.25, output: 10, cacheRead: 0.125, cacheWrite: 0 };
 	const other = { ...none, models: [{ ...kind("other-1", false), cost }] };
 	writeFileSync(join(agent, "models.json"), JSON.stringify({ providers: withOther ? { none, other } : { none } }));
-	const settings = { defaultProvider: "none", defaultModel: "none-1", defaultThinkingLevel: "low", defaultTools: ["+codemode"] };
+	const settings = { defaultProvider: "none", defaultModel, defaultThinkingLevel: "low", defaultTools: ["+codemode"] };
 	const retry = { enabled: true, maxRetries: 1, baseDelayMs: 1 };
 	const compaction = { enabled: true, keepRecentTokens: 8, reserveTokens: 1000 };
 	writeFileSync(join(agent, "settings.json"), JSON.stringify({ ...settings, retry, compaction, quietStartup: true }));

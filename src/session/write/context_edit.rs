@@ -132,13 +132,14 @@ pub(crate) fn words(content: &[u8]) -> String {
 /// Cuts a text to its first and last `lines`, and says how much is left out.
 fn cut(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
-    let kept = lines.min(all.len() / 2);
+    // One line is not worth a mark, and an earlier mark stays.
+    let kept = if all.len() <= 2 * lines + 1 { all.len().div_ceil(2) } else { lines };
     let short = |line: &&str| match utf16_prefix(line, LINE) {
         start if start.len() < line.len() => format!("{start}…"),
         line => line.to_owned(),
     };
-    let (head, tail) = (&all[..kept], &all[all.len() - kept..]);
-    let between = &all[kept..all.len() - kept];
+    let end = all.len().saturating_sub(kept).max(kept);
+    let (head, between, tail) = (&all[..kept], &all[kept..end], &all[end..]);
     let size = between.iter().map(|line| line.len() + 1).sum::<usize>();
     let left_out = format!("[{} left out, {}]", count(between.len(), "line", "lines"), bytes(size as u64));
     let lines = head.iter().map(short).chain((!between.is_empty()).then_some(left_out)).chain(tail.iter().map(short));
@@ -199,12 +200,12 @@ mod tests {
         let short = text_of(shortened(content.as_bytes(), 2));
         assert_eq!(
             short,
-            r#"[{"type":"text","text":"1\n2\n[96 lines left out, 278 B]\n99\n100"},{"type":"image","data":"x"}]"#
+            r#"[{"type":"text","text":"1\n2\n[96 lines left out, 281 B]\n99\n100"},{"type":"image","data":"x"}]"#
         );
         assert!(shortened(short.as_bytes(), 2).is_none(), "it is short already");
         assert_eq!(
             text_of(shortened(b"\"a\\nlonger line than the mark of what is left out\\nb\"", 0)),
-            "\"[3 lines left out, 52 B]\""
+            "\"[3 lines left out, 50 B]\""
         );
         assert_eq!(text_of(without_images(short.as_bytes())).matches("image left out").count(), 1);
         assert!(without_images(b"\"x\"").is_none());
