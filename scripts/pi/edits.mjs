@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { module, pi as exported } from "./lib/pi.mjs";
+import { module, pi as exported, pis } from "./lib/pi.mjs";
 import { barChart } from "./lib/png.mjs";
 import { entriesOf, say } from "./lib/probe.mjs";
 import { any, random, seed } from "./lib/random.mjs";
@@ -27,7 +27,7 @@ const steps = [
 	...stepsWith([
 		() => ["bash", { command: `seq ${any([30, 3000])}` }],
 		() => ["bash", { command: "test -e flag || ! touch flag" }],
-		() => ["bash", { command: `echo ghp_16C7e42F292c6912E7710c838347Ae178B4a ${word("secret")}` }],
+		() => ["bash", { command: `echo ${["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].join("")} ${word("secret")}` }],
 		() => ["read", { path: any(["chart.png", "notes.txt"]) }],
 	]),
 ];
@@ -38,10 +38,11 @@ const showImage = async (talk) => {
 	await settled;
 };
 const changeModel = (talk) => talk.ask("set_model", { provider: "none", modelId: any(["none-1", "none-2"]) });
-// The first one has images, the second one thinking. 0.87.1 sends the thinking of another model as text.
+// One has images, the other one thinking. 0.87.1 sends the thinking of another model as text, and only 1.6 records that a
+// model did not receive an image.
 const kindsOfTalks = [
-	{ model: "none-3", more: [showImage] },
-	{ model: "none-1", more: version === "0.87.1" ? [] : [changeModel] },
+	{ model: "none-3", hasImage: true, more: [showImage] },
+	{ model: "none-1", hasImage: process.env.PI === pis[0], more: version === "0.87.1" ? [] : [changeModel] },
 ];
 
 let comparisons = 0;
@@ -209,11 +210,11 @@ function estimated(file) {
 for (let number = 0; number < TALKS; number++) {
 	const place = realpathSync(mkdtempSync(join(tmpdir(), "pitree-edits-")));
 	const cwd = join(place, "project");
-	const { model, more } = kindsOfTalks[number % 2];
+	const { model, hasImage, more } = kindsOfTalks[number % 2];
 	const pi = await home(join(place, "home"), false, model);
 	const folder = join(place, "sessions");
 	const talk = new Talk(pi, cwd, "--session-dir", folder);
-	writeFileSync(join(cwd, "chart.png"), image);
+	if (hasImage) writeFileSync(join(cwd, "chart.png"), image);
 	writeFileSync(join(cwd, "notes.txt"), "A note\n".repeat(50));
 	await talk.say(word("asked"), answer());
 	await talk.take(STEPS, [...steps, ...more]);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::command_line::json::check_unversioned;
 use crate::command_line::pitree::Pitree;
 use crate::common::home::repository;
 use crate::common::session::Session;
@@ -107,7 +108,7 @@ fn session_with_calls() -> Session {
         .result("r3", "a2", "bash", &long)
         .result("r4", "x", "bash", "short")
         .call("a5", "bash", &json!({}))
-        .result("r6", "a5", "bash", "key ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+        .result("r6", "a5", "bash", &["key ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].concat())
         .user("u7", "Go on")
         .entry("a8", "message", format!("\"message\":{{\"role\":\"assistant\",\"content\":{thinking}}}"))
         .result("r9", "a8", "read", "text")
@@ -118,7 +119,9 @@ fn session_with_calls() -> Session {
 fn planned(pitree: &Pitree, args: &[&str]) -> Vec<Value> {
     let run = pitree.run(args);
     assert!(run.code == 0 && run.err.contains("it may ignore the edits"), "{args:?}: {}", run.err);
-    run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let objects: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    check_unversioned("context", &objects);
+    objects
 }
 
 /// Returns the kinds of edits by entry, and the last line.
