@@ -87,11 +87,11 @@ export class Talk {
 		});
 	}
 
-	/** Sends a user prompt and waits until pi is idle after the answer. */
-	async say(message, ...answers) {
+	/** Sends a user prompt (a text, or `{ message, images }`) and waits until pi is idle after the answer. */
+	async say(prompt, ...answers) {
 		this.model.answers.push(...answers);
 		const settled = this.until("agent_settled");
-		await this.ask("prompt", { message });
+		await this.ask("prompt", typeof prompt === "string" ? { message: prompt } : prompt);
 		await settled;
 	}
 	/** Sends a user prompt. After a failed answer, pi would compact first, and that would get the answer to the prompt. */
