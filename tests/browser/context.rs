@@ -230,3 +230,20 @@ fn an_edited_text_replaces_the_message() {
             .contains(r#""replacement":{"content":[{"type":"text","text":"another prompt"}]}"#)
     );
 }
+
+#[test]
+fn keys_that_come_before_the_plan_are_all_planned() {
+    let world = World::new();
+    let mut browser = world.open(120, 40);
+    browser.press("l");
+    to_entry(&mut browser, "right it is");
+    browser.press("c home");
+    let mut late = Vec::new();
+    for key in ["d", "j", "a", "d", "j"] {
+        late.extend(browser.take(Msg::Key(key.parse().unwrap())));
+    }
+    for effect in late {
+        browser.replies(effect).into_iter().for_each(|msg| browser.send(msg));
+    }
+    assert_eq!(planned(&browser), ["omit"; 2]);
+}

@@ -65,7 +65,9 @@ fn describe(model: &Model, done: &ChangeResult) -> String {
 fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: NextStep) -> Command {
     match (refusal, request) {
         (Refusal::Old { version, path }, request) => {
-            let Some(request) = migrating(request) else { return Command::nothing() };
+            let Some(request) = migrating(request) else {
+                return Command::ShowError("Change failed", Refusal::Old { version, path }.to_string());
+            };
             let text = format!(
                 "This session uses format version {version}; this change requires version 3. pitree can migrate it first, as pi does on opening. The original goes to the trash; undo restores it."
             );

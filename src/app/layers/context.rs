@@ -75,8 +75,10 @@ pub struct ContextView {
     pub(crate) claim: Option<Claim>,
     /// The marked messages.
     pub marked: BTreeSet<EntryIndex>,
-    /// The accepted edits, in order.
+    /// The wanted edits, in order, also those that are still being planned.
     pub(crate) wanted: Vec<WantedEdit>,
+    /// `true` while suggestions are read.
+    pub(crate) suggests: bool,
     /// The planned edits.
     pub planned: Option<PlannedEdits>,
     /// The message whose text is in the editor.
@@ -107,8 +109,8 @@ pub struct PlannedEdits {
     pub wanted: Vec<WantedEdit>,
     /// The plan.
     pub plan: EditPlan,
-    /// The US dollars that the edits cost with the next request, which the cache does not have from the first edit on,
-    /// and those that they save with each later one; `None` if the price is unknown.
+    /// The US dollars that the edits add to the next request, and those that they save with each later one; `None` if the
+    /// price is unknown. In the next request, nothing from the first edit on is cached.
     pub dollars: Option<[f64; 2]>,
     /// The reason why pi may ignore the edits.
     pub problem: Option<String>,
@@ -159,6 +161,7 @@ impl ContextView {
             claim: None,
             marked: BTreeSet::new(),
             wanted: Vec::new(),
+            suggests: false,
             planned: None,
             replaced: None,
             edit_claim: None,
@@ -199,20 +202,25 @@ impl ContextView {
     /// Takes planned edits.
     pub(crate) fn on_planned(&mut self, planned: PlannedEdits) {
         self.wanted.clone_from(&planned.wanted);
+        self.suggests = false;
         self.planned = Some(planned).filter(|planned| !planned.plan.edits.is_empty());
         self.marked.clear();
         self.edit_claim = None;
     }
 
-    /// Returns `true` if edits are planned.
-    pub(crate) fn has_edits(&self) -> bool {
-        self.planned.is_some()
+    /// Goes back to the last plan, because a wanted edit is not possible.
+    pub(crate) fn on_refused(&mut self) {
+        self.wanted = self.planned.as_ref().map_or_else(Vec::new, |planned| planned.wanted.clone());
+        self.suggests = false;
+        self.edit_claim = None;
     }
 
     /// Returns the messages to edit: the marked ones, or the selected one.
     pub(crate) fn targets(&self) -> Vec<EntryIndex> {
-        let selected = self.rows.get(self.cursor.at).map(|row| row.at);
-        if self.marked.is_empty() { selected.into_iter().collect() } else { self.marked.iter().copied().collect() }
+        match self.marked.is_empty() {
+            true => self.selected_entry().into_iter().collect(),
+            false => self.marked.iter().copied().collect(),
+        }
     }
 
     /// Marks messages, or unmarks them if all are marked.
@@ -229,9 +237,9 @@ impl ContextView {
 
     /// Marks the selected message, goes to the next or previous row, and marks that too.
     fn mark_range(&mut self, by: isize) {
-        self.marked.extend(self.rows.get(self.cursor.at).map(|row| row.at));
+        self.marked.extend(self.selected_entry());
         self.cursor.go(by, self.rows.len());
-        self.marked.extend(self.rows.get(self.cursor.at).map(|row| row.at));
+        self.marked.extend(self.selected_entry());
     }
 
     /// Returns the sent messages of the turn of the selected one.
@@ -258,10 +266,14 @@ impl ContextView {
             .collect()
     }
 
+    /// Returns the index of the entry of the selected row.
+    fn selected_entry(&self) -> Option<EntryIndex> {
+        self.rows.get(self.cursor.at).map(|row| row.at)
+    }
+
     /// Returns the entry of the selected row.
     pub(crate) fn selected(&self) -> Option<EntryRef> {
-        let row = self.rows.get(self.cursor.at)?;
-        Some(EntryRef { session: self.target.session, at: row.at })
+        Some(EntryRef { session: self.target.session, at: self.selected_entry()? })
     }
 }
 
@@ -275,8 +287,7 @@ impl Screen for ContextView {
         match action {
             Action::NextSort => self.sort(),
             Action::Mark => {
-                let selected = self.rows.get(self.cursor.at).map(|row| row.at);
-                self.mark(selected.into_iter().collect());
+                self.mark(self.selected_entry().into_iter().collect());
                 self.cursor.go(1, self.rows.len());
             }
             Action::MarkUp => self.mark_range(-1),
@@ -284,7 +295,7 @@ impl Screen for ContextView {
             Action::MarkTurn => self.mark(self.turn()),
             Action::MarkTool => self.mark(self.of_tool()),
             Action::Back if !self.marked.is_empty() => self.marked.clear(),
-            Action::Back | Action::Context if self.has_edits() => return LayerResult::Act(Action::Back),
+            Action::Back | Action::Context if self.planned.is_some() => return LayerResult::Act(Action::Back),
             Action::Back | Action::Context => return LayerResult::Close,
             action => return LayerResult::Act(action),
         }
@@ -309,7 +320,7 @@ impl Screen for ContextView {
 
     fn word(&self, action: Action) -> Option<&'static str> {
         match action {
-            Action::Confirm if self.has_edits() => Some("write edits"),
+            Action::Confirm if self.planned.is_some() => Some("write edits"),
             Action::Confirm => Some("go to entry"),
             Action::Fork => Some("fork here"),
             _ => None,

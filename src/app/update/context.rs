@@ -7,7 +7,6 @@ use crate::app::flows::trash_and_archive::running_pi_warnings;
 use crate::app::flows::{Choice, Flow, cancel, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::context::{ContextTarget, ContextView, EditRequest, PlannedEdits};
-use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::message::{EntryLocation, Opener, Work};
 use crate::app::model::Model;
@@ -101,11 +100,11 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Back => {
             let discard =
                 Choice::new('d', "Discard", "close the context; nothing was written", Command::CloseContext(false));
-            let keep = QuestionChoice { then: None, ..Choice::new('k', "Keep", "go on", Command::nothing()) };
+            let keep = Choice::new('k', "Keep", "go on", Command::nothing());
             let text = "The planned edits of the context are not written.";
             model.execute(Command::ask("Discard the edits?", vec![DocLine::text(text)], vec![discard, keep]));
         }
-        Action::Confirm if view.has_edits() => match ask_to_write(model, view) {
+        Action::Confirm if view.planned.is_some() => match ask_to_write(model, view) {
             Ok(command) => model.execute(command),
             Err(why) => model.hint(why),
         },
@@ -115,23 +114,20 @@ pub(super) fn act(model: &mut Model, action: Action) {
 
 /// Leaves the model context for an action. Going elsewhere also closes the dialog below.
 fn leave(model: &mut Model, action: Action) {
-    let Some(Layer::Context(view)) = model.layers.0.pop() else { return };
-    let asks = model.layers.key_context() == Some(KeyContext::Question);
-    if asks && action == Action::ResumeHere {
-        return; // that is what is asked
-    }
-    if asks {
-        model.layers.0.pop();
+    let Some(view) = close(model, action != Action::ResumeHere) else { return };
+    if model.layers.key_context() == Some(KeyContext::Question) {
+        return; // it asks where to resume
     }
     model.execute(context_command(model, &view, action));
 }
 
 /// Closes the model context; `with_question`, also the question from which it was opened.
-pub(super) fn close(model: &mut Model, with_question: bool) {
-    model.layers.close(KeyContext::Context);
+pub(super) fn close(model: &mut Model, with_question: bool) -> Option<ContextView> {
+    let Some(Layer::Context(view)) = model.layers.0.pop() else { return None };
     if with_question && model.layers.key_context() == Some(KeyContext::Question) {
         model.layers.0.pop();
     }
+    Some(*view)
 }
 
 /// Shortens the chosen messages to their first and last lines.
@@ -155,14 +151,16 @@ pub(super) fn on_edited(model: &mut Model, text: &str) {
 fn plan(model: &mut Model, more: Vec<WantedEdit>, suggests: bool) {
     model.with_layer(|model, view: &mut ContextView| {
         let Some(at) = view.target.at else { return };
-        let wanted = view.wanted.iter().cloned().chain(more).collect();
+        view.wanted.extend(more);
+        view.suggests |= suggests;
         let ContextTarget { path, tree, .. } = view.target.clone();
-        let request = EditRequest { path, tree, at, wanted, suggests };
+        let request = EditRequest { path, tree, at, wanted: view.wanted.clone(), suggests: view.suggests };
         view.edit_claim = Some(model.ask_or(Work::PlanEdits(Box::new(request)), fail_plan));
     });
 }
 
 fn fail_plan(model: &mut Model, _ticket: u64, error: &str) {
+    model.layers.update(ContextView::on_refused);
     model.show_notice(Tone::Warning, error.to_owned());
 }
 

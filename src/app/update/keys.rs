@@ -145,7 +145,7 @@ fn cancel_pending(model: &mut Model) {
             Request::IfSame { then, .. } => then,
             request => request,
         };
-        if matches!(request, Request::MoveLeaf { .. } | Request::Fork { .. }) {
+        if matches!(request, Request::MoveLeaf { .. } | Request::Fork { .. } | Request::EditContext { .. }) {
             pending.claim.stop();
         }
     });
