@@ -11,7 +11,7 @@ use crate::base::diff;
 use crate::disk::load::EntryReader;
 use crate::session::digest::commits::DigestCommit;
 use crate::session::links::EntryIndex;
-use crate::session::replay::state::{Content, FileState, Source};
+use crate::session::replay::state::{FileState, Source};
 use crate::session::replay::{CommandEffects, Files, Replay};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
@@ -148,17 +148,12 @@ impl FileRevision {
 
     /// Returns the text before the entry, if every byte is known; empty if the file did not exist.
     fn text_before(&self) -> Option<&str> {
-        match self.before.as_deref().map(|before| &before.content) {
-            Some(Content::Exact(text)) => Some(text),
-            Some(Content::Removed) => Some(""),
-            Some(Content::Partial(_) | Content::Unknown) | None => None,
-        }
+        self.before.as_deref()?.whole_or_removed()
     }
 
     /// Returns the texts before and after the entry, if both are known.
     pub(crate) fn texts(&self) -> Option<(&str, &str)> {
-        let after = if self.state.content == Content::Removed { "" } else { self.state.whole()? };
-        Some((self.text_before()?, after))
+        Some((self.text_before()?, self.state.whole_or_removed()?))
     }
 
     /// Returns the numbers of added and removed lines, if both texts are known.

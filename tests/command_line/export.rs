@@ -192,7 +192,11 @@ fn a_summary_shows_files_from_their_first_to_their_last_state() {
         .call("a8", "edit", &json!({ "path": "old.txt", "oldText": "2", "newText": "three" }))
         .result("r9", "a8", "edit", "Edited")
         .call("a10", "edit", &json!({ "path": "unknown.txt", "oldText": "2", "newText": "three" }))
-        .result("r11", "a10", "edit", "Edited");
+        .result("r11", "a10", "edit", "Edited")
+        .call("a12", "read", &json!({ "path": "unknown.txt" }))
+        .result("r13", "a12", "read", "three\n")
+        .call("a14", "edit", &json!({ "path": "unknown.txt", "oldText": "three", "newText": "four" }))
+        .result("r15", "a14", "edit", "Edited");
     let path = pitree.write_session(&session);
     let print = |format: &str| {
         let out = pitree.run(&["export", path.to_str().unwrap(), "-o", "-", "--summary", "-f", format]).out;

@@ -17,7 +17,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{parse, typed_prompt};
 use crate::session::family::{self, MergedFamily};
 use crate::session::lines::Header;
-use crate::session::prompt::plan::{Plan, PromptOutcome};
+use crate::session::prompt::plan::Plan;
 use crate::session::tree::context::{context, dependencies};
 use crate::session::tree::{EntryIndex, Tree};
 
@@ -203,11 +203,7 @@ fn entries(tree: &Tree, scope: Scope, end: Option<EntryIndex>) -> Vec<(EntryInde
     match scope {
         Scope::Branch => plain(end.map(|end| tree.path(end)).unwrap_or_default()),
         Scope::Tree => plain(tree.order.clone()),
-        Scope::Context => {
-            let plan = Plan::new(tree, end);
-            let sent = plan.parts.iter().filter(|part| matches!(part.outcome, PromptOutcome::Sent));
-            sent.map(|part| (part.at, part.words)).collect()
-        }
+        Scope::Context => Plan::new(tree, end).sent().map(|part| (part.at, part.words)).collect(),
     }
 }
 

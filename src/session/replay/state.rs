@@ -149,6 +149,11 @@ impl FileState {
         }
     }
 
+    /// Returns the text like [`whole`](Self::whole); that of a removed file is empty.
+    pub fn whole_or_removed(&self) -> Option<&str> {
+        if self.content == Content::Removed { Some("") } else { self.whole() }
+    }
+
     /// Returns the reason for the exactness in words.
     pub fn reason(&self) -> &'static str {
         self.doubt.map_or(self.source.name(), |(doubt, _)| doubt.name())
