@@ -10,9 +10,8 @@ use crate::base::named::named;
 use crate::disk::load::EntryReader;
 use crate::disk::prompt;
 use crate::session::entry::kind::EntryKind;
+use crate::session::entry::parse;
 use crate::session::links::IdHash;
-use crate::session::prompt::listing::ContextSum;
-use crate::session::prompt::message::SentMessage;
 use crate::session::prompt::plan::{OmissionReason, Plan, PromptOutcome};
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::context_edit::{
@@ -98,9 +97,9 @@ impl EditPlan {
         self.edits.iter().map(new).collect()
     }
 
-    /// Returns the US dollars that the edits cost with the next request, in which nothing from the first edit on is cached,
-    /// and those that they save with each later one. `rates` are US dollars per million tokens: sent, received, read from the
-    /// cache, written to it.
+    /// Returns the US dollars that the edits add to the next request, and those that they save with each later one. In the
+    /// next request, nothing from the first edit on is cached. The rates are US dollars per million tokens: sent, received,
+    /// read from the cache, written to it.
     pub fn dollars(&self, [input, _, read, write]: &[f64; 4]) -> [f64; 2] {
         let later = self.saved() as f64 * read / 1e6;
         // A provider without prices for cache writes sends all as input.
@@ -116,6 +115,12 @@ struct EditedMessage {
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
     kind: EditKind,
+}
+
+/// Returns the place of the first message of the last `turns` turns among the sent ones; 0 if there are fewer.
+pub fn first_of_turns(tree: &Tree, sent: &[EntryIndex], turns: usize) -> usize {
+    let prompts: Vec<usize> = (0..sent.len()).filter(|&place| tree.is_prompt(sent[place])).collect();
+    prompts.len().checked_sub(turns).map_or(0, |turn| prompts[turn])
 }
 
 /// Returns `true` for kinds of messages that pi's `appendContextEdit` accepts (1.6.0).
@@ -205,8 +210,7 @@ impl<'a> ContextEditor<'a> {
                 None => Some(original.clone()),
                 Some(&edit) => {
                     let line = self.reader.line(self.tree.node(edit))?;
-                    let edit = crate::session::entry::parse::entry(&line);
-                    edit.replacement.and_then(|raw| replaced(raw, node.kind))
+                    parse::entry(&line).replacement.and_then(|raw| replaced(raw, node.kind))
                 }
             };
             let after = before.clone();
@@ -236,24 +240,28 @@ impl<'a> ContextEditor<'a> {
     /// Applies an edit, and what belongs to it.
     fn apply(&mut self, at: EntryIndex, wish: &EditWish) -> Result<()> {
         self.check(at)?;
-        match wish {
+        let (after, kind) = match wish {
             EditWish::Omit => return self.omit(at),
             EditWish::Restore => return self.restore(at),
-            EditWish::Shorten(_) | EditWish::Text(_) | EditWish::Content(_) => {}
-        }
+            EditWish::Shorten(lines) => match shortened(&self.restored(at)?, *lines) {
+                Some(short) => (short, EditKind::Shorten),
+                None => return Ok(()),
+            },
+            EditWish::Text(text) => (with_text(&self.restored(at)?, text), EditKind::Replace),
+            EditWish::Content(content) => {
+                self.restored(at)?;
+                (content.clone(), EditKind::Replace)
+            }
+        };
+        self.set(at, Some(after), kind)
+    }
+
+    /// Returns the content of a message; restores an omitted one.
+    fn restored(&mut self, at: EntryIndex) -> Result<Vec<u8>> {
         if self.message(at)?.after.is_none() {
             self.restore(at)?;
         }
-        let now = self.content(at)?;
-        match wish {
-            EditWish::Shorten(lines) => match shortened(&now, *lines) {
-                Some(short) => self.set(at, Some(short), EditKind::Shorten),
-                None => Ok(()),
-            },
-            EditWish::Text(text) => self.set(at, Some(with_text(&now, text)), EditKind::Replace),
-            EditWish::Content(content) => self.set(at, Some(content.clone()), EditKind::Replace),
-            EditWish::Omit | EditWish::Restore => Ok(()),
-        }
+        self.content(at)
     }
 
     /// Omits a message: with a call its results, and with a result its call.
@@ -315,33 +323,23 @@ impl<'a> ContextEditor<'a> {
 
     /// Returns the edits of messages that changed.
     fn finish(mut self, path: &Path) -> Result<EditPlan> {
-        let messages = std::mem::take(&mut self.messages);
-        let changed: BTreeMap<EntryIndex, EditedMessage> =
-            messages.into_iter().filter(|(_, message)| message.before != message.after).collect();
-        let mut edits = Vec::new();
-        for (&at, message) in &changed {
-            let tokens = [&message.before, &message.after].map(|content| self.tokens(at, content.as_deref()));
-            let [before, after] = tokens;
-            let replacement = replacement(message.after.as_deref());
-            edits.push(PlannedEdit { at, kind: message.kind, replacement, tokens: [before?, after?] });
+        let mut messages = std::mem::take(&mut self.messages);
+        messages.retain(|_, message| message.before != message.after);
+        let (mut edits, mut after) = (Vec::new(), HashMap::new());
+        for part in &self.plan.parts {
+            let at = part.at;
+            let Some(message) = messages.remove(&at) else { continue };
+            let tokens = [self.tokens(at, message.before.as_deref())?, self.tokens(at, message.after.as_deref())?];
+            edits.push(PlannedEdit {
+                at,
+                kind: message.kind,
+                replacement: replacement(message.after.as_deref()),
+                tokens,
+            });
+            after.insert(at, message.after.map(|content| edit_line(&content)));
         }
-        let order: HashMap<EntryIndex, usize> = self.plan.parts.iter().zip(0..).map(|(part, n)| (part.at, n)).collect();
-        crate::base::sort::by_key(&mut edits, |edit| order.get(&edit.at).copied());
-        let after: HashMap<EntryIndex, Option<Vec<u8>>> =
-            changed.into_iter().map(|(at, message)| (at, message.after.map(|content| edit_line(&content)))).collect();
-        let sums = prompt::sums(path, (self.tree, self.plan), &after)?;
-        let [before, after]: [ContextSum; 2] = sums;
+        let (before, after, uncached) = prompt::sums(path, (self.tree, self.plan), &after)?;
         let before = before.tokens(self.plan);
-        let first = edits.first().and_then(|edit| order.get(&edit.at));
-        let mut uncached = 0;
-        if let Some(&first) = first {
-            for part in self.plan.parts.iter().skip(first).filter(|part| part.outcome == PromptOutcome::Sent) {
-                uncached += match edits.iter().find(|edit| edit.at == part.at) {
-                    Some(edit) => edit.tokens[1],
-                    None => self.tree.node(part.at).len / 4,
-                };
-            }
-        }
         let tokens = [before, if edits.is_empty() { before } else { after.estimated() }];
         Ok(EditPlan { edits, tokens, uncached })
     }
@@ -350,11 +348,11 @@ impl<'a> ContextEditor<'a> {
     fn tokens(&mut self, at: EntryIndex, content: Option<&[u8]>) -> Result<u64> {
         let Some(content) = content else { return Ok(0) };
         let messages = prompt::messages(&mut self.reader, (self.tree, self.plan), at, Some(&edit_line(content)))?;
-        Ok(messages.iter().map(|message: &SentMessage| message.tokens).sum())
+        Ok(messages.iter().map(|message| message.tokens).sum())
     }
 }
 
-/// Returns what [`SentMessage::of`] needs of the line of an edit.
+/// Returns the line of an edit for an estimate: without IDs and time.
 fn edit_line(content: &[u8]) -> Vec<u8> {
     format!("{{\"type\":\"context_edit\",\"replacement\":{}}}", replacement(Some(content))).into_bytes()
 }

@@ -69,9 +69,7 @@ pub struct ContextEditChange {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
-    /// The ID of the last appended line.
-    pub entry: String,
-    /// The IDs of all appended lines.
+    /// The IDs of the appended lines.
     pub edits: Vec<String>,
     /// The edits, before they are in the file.
     #[serde(skip)]

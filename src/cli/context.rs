@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use serde::Serialize;
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::clean;
-use crate::catalog::context_edits::{EditPlan, EditWish, PlannedEdit, WantedEdit, is_editable, plan_edits};
+use crate::catalog::context_edits::{
+    EditPlan, EditWish, PlannedEdit, WantedEdit, first_of_turns, is_editable, plan_edits,
+};
 use crate::catalog::context_suggestions::{KEPT_LINES, suggestions};
 use crate::changes::Request;
 use crate::cli::change::{ChangePrinter, ConfirmedArgs};
@@ -21,10 +23,11 @@ use crate::pi::version::obeys_context_edits;
 use crate::pi::warnings::is_open;
 use crate::runtime::raw_output;
 use crate::runtime::secret_rules::ChosenRules;
+use crate::search::qualifier::value::bound::Bound;
 use crate::session::entry::EntryId;
 use crate::session::prompt::listing::{Listing, row};
 use crate::session::prompt::message::{SentCall, SentMessage, from, role};
-use crate::session::prompt::plan::{Plan, PlannedPart, PromptOutcome};
+use crate::session::prompt::plan::{Plan, PlannedPart};
 use crate::session::tree::{EntryIndex, Tree};
 
 /// Show the model context at an entry, or edit it
@@ -202,30 +205,26 @@ impl ContextCommand {
 
     /// Returns the edits that the options name.
     fn wanted(&self, tree: &Tree, at: EntryIndex, path: &Path, context: &CommandContext) -> Result<Vec<WantedEdit>> {
-        let plan = Plan::new(tree, Some(at));
-        let sent: Vec<EntryIndex> =
-            plan.parts.iter().filter(|part| part.outcome == PromptOutcome::Sent).map(|part| part.at).collect();
+        let sent: Vec<EntryIndex> = Plan::new(tree, Some(at)).sent().map(|part| part.at).collect();
         let mut wanted = Vec::new();
         if self.suggest {
             let rules = ChosenRules::new(&context.config.redact)?;
             wanted = suggestions(path, tree, at, &rules)?;
         }
         if let Some(turns) = self.keep_last {
-            let prompts: Vec<usize> = (0..sent.len()).filter(|&place| tree.is_prompt(sent[place])).collect();
-            let first = prompts.len().checked_sub(turns.get()).map_or(0, |turn| prompts[turn]);
-            let is_message = |at: &EntryIndex| is_editable(tree.node(*at).kind);
-            wanted.extend(
-                sent[..first].iter().copied().filter(is_message).map(|at| WantedEdit { at, wish: EditWish::Omit }),
-            );
+            let before = sent[..first_of_turns(tree, &sent, turns.get())].iter().copied();
+            let messages = before.filter(|&at| is_editable(tree.node(at).kind));
+            wanted.extend(messages.map(|at| WantedEdit { at, wish: EditWish::Omit }));
         }
         for spec in &self.shorten {
             let wish = || EditWish::Shorten(KEPT_LINES);
-            match spec.split_once('>') {
+            match spec.find('>').map(|sign| spec.split_at(sign)) {
                 Some((tool, size)) => {
-                    let over = parse_size(size).with_context(|| format!("no size such as 10kB: {spec}"))?;
+                    let size = Bound::read(size).map_err(Error::msg)?;
+                    let size = size.with_context(|| format!("{spec} lacks a size, such as 10kB"))?;
                     let is_large = |at: &EntryIndex| {
                         let node = tree.node(*at);
-                        node.len > over && node.called.as_ref().is_some_and(|called| *called.name == *tool)
+                        size.holds(node.len as f64) && node.called.as_ref().is_some_and(|called| *called.name == *tool)
                     };
                     wanted.extend(sent.iter().copied().filter(is_large).map(|at| WantedEdit { at, wish: wish() }));
                 }
@@ -275,18 +274,6 @@ fn print_plan(plan: &EditPlan, tree: &Tree, context: &CommandContext) -> Result<
     let [before, after] = plan.tokens.map(|tokens| thousands(tokens as usize));
     let saved = thousands(plan.saved() as usize);
     output::line(format!("saves {saved} tokens: {before} now, ~{after} then"))
-}
-
-/// Parses a size such as `10kB`, in bytes.
-fn parse_size(text: &str) -> Option<u64> {
-    let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match text.trim()[digits.len()..].to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kb" => 1000,
-        "m" | "mb" => 1_000_000,
-        _ => return None,
-    };
-    digits.trim().parse::<u64>().ok()?.checked_mul(factor)
 }
 
 /// Returns the JSON form of a message, or of an omitted one that was not read, with its row as text.

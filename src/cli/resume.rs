@@ -152,9 +152,6 @@ impl ResumeCommand {
         let edits =
             if self.lean { self.lean_edits(&tree, goal.and_then(|goal| goal.at), &path, context)? } else { None };
         let request = |migrate| match (path.clone(), to.clone()) {
-            (path, Some(at)) if edits.is_some() => {
-                Request::EditContext { path, at, edits: edits.clone().unwrap_or_default(), in_fork: true }
-            }
             (path, at) if self.forks() => Request::Fork { path, at, migrate },
             (path, to) => Request::MoveLeaf { path, to, migrate },
         };
@@ -163,7 +160,14 @@ impl ResumeCommand {
         if starts && (self.forks() || moves_leaf) && !cwd.is_empty() && !is_there(&cwd) {
             bail!("the session's working directory is missing: {cwd}; use --print and run the command elsewhere");
         }
-        let done = (self.forks() || moves_leaf).then(|| changer.make_migrating(self.migrate, request)).transpose()?;
+        let make = || match (edits, &to) {
+            // Entries of old formats have other IDs after a migration.
+            (Some(edits), Some(at)) => {
+                changer.make(&Request::EditContext { path: path.clone(), at: at.clone(), edits, in_fork: true })
+            }
+            _ => changer.make_migrating(self.migrate, request),
+        };
+        let done = (self.forks() || moves_leaf).then(make).transpose()?;
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let start = Start { path: session, cwd, first, forks: false, entry: None };
         self.go_on(&changer, done.as_ref(), Launch { pi: &config.pi, start: &start }, text)

@@ -43,7 +43,8 @@ pub fn each(
     Ok(Some(sum))
 }
 
-/// Returns the sums of a plan, and with other contents of some messages: the line of a context edit, or `None` to omit one.
+/// Sums a plan, and the same with other contents of some messages: the line of a context edit, or `None` to omit one.
+/// Returns both sums, and the tokens from the first of these messages on.
 ///
 /// # Errors
 /// The file cannot be read or has changed since its tree was built.
@@ -51,9 +52,9 @@ pub(crate) fn sums(
     path: &Path,
     (tree, plan): (&Tree, &Plan),
     edits: &HashMap<EntryIndex, Option<Vec<u8>>>,
-) -> Result<[ContextSum; 2]> {
+) -> Result<(ContextSum, ContextSum, u64)> {
     let mut reader = EntryReader::open(path)?;
-    let mut after = ContextSum::default();
+    let (mut after, mut is_edited, mut since) = (ContextSum::default(), false, 0);
     let before = each(path, (tree, plan), |part, mut sent| {
         let is_there = match edits.get(&part.at).filter(|_| part.outcome != PromptOutcome::NoResult) {
             Some(Some(edit)) => {
@@ -63,10 +64,14 @@ pub(crate) fn sums(
             Some(None) => false,
             None => part.is_in_context(),
         };
-        sent.iter().filter(|_| is_there).for_each(|message| after.add(part.at, message));
+        is_edited |= edits.contains_key(&part.at);
+        for message in sent.iter().filter(|_| is_there) {
+            after.add(part.at, message);
+            since += if is_edited { message.tokens } else { 0 };
+        }
         Ok(true)
     })?;
-    Ok([before.unwrap_or_default(), after])
+    Ok((before.unwrap_or_default(), after, since))
 }
 
 /// Returns the messages of an entry; `edit` is the line of the context edit that replaces its contents.

@@ -173,8 +173,11 @@ fn the_schema_describes_sessions_changes_and_the_index() {
     let token = format!("{}_{}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3q");
     pitree.write_session(&Session::new("secret").user("u1", &token));
     let (mut changes, mut history) = (BTreeSet::new(), BTreeSet::new());
+    let edited = pitree.run(&["context", "branches", "--omit", "u1", "--here", "--yes"]);
+    assert_eq!(edited.code, 0, "{}", edited.err);
     for args in [
-        &["rename", "branches", "One"][..],
+        &["undo"][..],
+        &["rename", "branches", "One"],
         &["label", "branches", "a2", "two"],
         &["label", "v2-labels", "u1", "x", "--migrate"],
         &["tag", "branches", "+release"],

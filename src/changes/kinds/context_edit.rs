@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::changes::change::{Change, ChangeStep, ContextEditChange};
 use crate::changes::engine::{Engine, random};
-use crate::changes::kinds::line::{self, BuildChange, LineStep, leaf_id, place_of};
-use crate::changes::request::{ChangeResult, Refusal};
+use crate::changes::kinds::line::{self, BuildChange, LineStep, check_version, leaf_id, place_of};
+use crate::changes::request::ChangeResult;
 use crate::disk::load::EntryReader;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{EntryId, parse};
@@ -25,7 +25,7 @@ pub(crate) fn edit(engine: &mut Engine<'_>, path: &Path, at: &EntryId, edits: &[
         }
         let ids = edits[1..].iter().map(|_| new_id(&mut random, |id| tree.find(id).is_some()));
         let ids: Vec<String> = ids.chain([id.to_owned()]).collect();
-        let change = ContextEditChange { path: path.into(), entry: id.into(), edits: ids, new: edits.to_vec() };
+        let change = ContextEditChange { path: path.into(), edits: ids, new: edits.to_vec() };
         Ok(Some(Change::ContextEdit(change)))
     };
     if edits.is_empty() {
@@ -33,15 +33,6 @@ pub(crate) fn edit(engine: &mut Engine<'_>, path: &Path, at: &EntryId, edits: &[
     }
     let change = engine.append(LineStep::Make(path, true, build), None)?;
     Ok(line::done(change, "nothing to edit"))
-}
-
-/// Returns an error for a session whose entries get other IDs when pi opens it.
-pub(super) fn check_version(path: &Path, tree: &Tree) -> Result<()> {
-    let version = tree.header.version;
-    if version < 3.0 {
-        return Err(Refusal::Old { path: path.into(), version: version as u32 }.into());
-    }
-    Ok(())
 }
 
 /// Returns lines of context edits that follow each other after an entry.
@@ -64,8 +55,10 @@ impl ContextEditChange {
     pub(super) fn step_lines(&self, tree: &Tree, step: ChangeStep, id: &str, time_ms: i64) -> Result<String> {
         let edits = match step {
             ChangeStep::Make => self.new.clone(),
-            ChangeStep::Undo => self.before(tree)?,
-            ChangeStep::Redo => self.made(tree)?,
+            ChangeStep::Undo | ChangeStep::Redo => {
+                let [before, after] = self.ends(tree)?;
+                step.ends(before, after).1
+            }
         };
         let others = edits.iter().skip(1).map(|_| new_id(&mut random, |id| tree.find(id).is_some()));
         let ids: Vec<String> = match step {
@@ -76,37 +69,31 @@ impl ContextEditChange {
         Ok(lines(edits.iter().zip(&ids), parent.as_deref(), time_ms).join("\n"))
     }
 
-    /// Reads the edits that were made from the session.
-    fn made(&self, tree: &Tree) -> Result<Vec<NewEdit>> {
+    /// Returns the contents before the change, which are those of earlier edits or the original ones, and after it.
+    fn ends(&self, tree: &Tree) -> Result<[Vec<NewEdit>; 2]> {
         let mut reader = EntryReader::open(&self.path)?;
-        let made = |id: &String| {
-            let at = tree.find(id).with_context(|| format!("{} has no longer the entry {id}", self.path.display()))?;
-            edit_of(&reader.line(tree.node(at))?).with_context(|| format!("the entry {id} has changed"))
-        };
-        self.edits.iter().map(made).collect()
-    }
-
-    /// Returns edits that restore the contents before the change: those of earlier edits, or the original ones.
-    fn before(&self, tree: &Tree) -> Result<Vec<NewEdit>> {
         let first = self.edits.first().and_then(|id| tree.find(id)).unwrap_or_default();
-        let mut reader = EntryReader::open(&self.path)?;
-        let before = |edit: NewEdit| {
-            let target = tree.find(&edit.target).context("the edited entry is gone")?;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for id in &self.edits {
+            let at = tree.find(id).with_context(|| format!("{} has no longer the entry {id}", self.path.display()))?;
+            let made = edit_of(&reader.line(tree.node(at))?).with_context(|| format!("the entry {id} has changed"))?;
+            let target = tree.find(&made.target).context("the edited entry is gone")?;
             let earlier = last_edit(tree, tree.parent(first), target);
             let line = reader.line(tree.node(earlier.unwrap_or(target)))?;
-            let kind = tree.node(target).kind;
             let replacement = match earlier {
                 Some(_) => edit_of(&line).context("an earlier edit has changed")?.replacement,
-                None => context_edit::replacement(Some(&context_edit::original(&line, kind))),
+                None => context_edit::replacement(Some(&context_edit::original(&line, tree.node(target).kind))),
             };
-            Ok(NewEdit { replacement, ..edit })
-        };
-        self.made(tree)?.into_iter().map(before).collect()
+            before.push(NewEdit { target: made.target.clone(), replacement });
+            after.push(made);
+        }
+        Ok([before, after])
     }
 
     /// Returns the reason if the contents are no longer those from before a step.
     pub(super) fn changed_since(&self, step: ChangeStep, tree: &Tree) -> Result<Option<String>> {
-        let expected = if step == ChangeStep::Undo { self.made(tree)? } else { self.before(tree)? };
+        let [before, after] = self.ends(tree)?;
+        let expected = step.ends(before, after).0;
         let mut reader = EntryReader::open(&self.path)?;
         for edit in expected {
             let target = tree.find(&edit.target);

@@ -200,13 +200,19 @@ pub(crate) fn rename_all(engine: &mut Engine<'_>, named: &[(ExpectedSession, Str
 pub(crate) fn label_all(engine: &mut Engine<'_>, sessions: &[ExpectedSession], label: &str) -> Result<ChangeResult> {
     let after = new_text(label).context("invalid label")?;
     each(engine, sessions, &|path, tree, id| {
-        let version = tree.header.version;
-        if version < 3.0 {
-            return Err(Refusal::Old { path: path.into(), version: version as u32 }.into());
-        }
+        check_version(path, tree)?;
         let last = tree.last_visible().with_context(|| format!("{} has no messages", path.display()))?;
         labeled(path, tree, id, last, &after)
     })
+}
+
+/// Returns an error for a session whose entries change when pi opens it.
+pub(super) fn check_version(path: &Path, tree: &Tree) -> Result<()> {
+    let version = tree.header.version;
+    if version < 3.0 {
+        return Err(Refusal::Old { path: path.into(), version: version as u32 }.into());
+    }
+    Ok(())
 }
 
 /// Makes a change of each session in batches, unless another session has replaced it.

@@ -112,7 +112,7 @@ impl Change {
     pub fn entry(&self) -> Option<&str> {
         match self {
             Self::Name(change) | Self::Label(change) | Self::Leaf(change) => Some(&change.entry),
-            Self::ContextEdit(change) => Some(&change.entry),
+            Self::ContextEdit(change) => change.edits.last().map(String::as_str),
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
             Self::Archive(_) | Self::Unarchive(_) | Self::Move(_) | Self::Mark(_) | Self::Unknown(_) => None,
         }

@@ -9,7 +9,7 @@ use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, NewFile};
 use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::context_edit;
-use crate::changes::kinds::line::place_of;
+use crate::changes::kinds::line::{check_version, place_of};
 use crate::changes::kinds::marks;
 use crate::changes::request::{ChangeResult, ImportRequest};
 use crate::changes::target::ExpectedSession;
@@ -38,7 +38,7 @@ pub(crate) fn fork(
 ) -> Result<ChangeResult> {
     let tree = load::writable(path)?;
     if !edits.is_empty() {
-        context_edit::check_version(path, &tree)?;
+        check_version(path, &tree)?;
     }
     let at = at.map(|at| place_of(&tree, path, at)).transpose()?;
     let home = locate::home().to_string_lossy().into_owned();

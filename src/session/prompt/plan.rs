@@ -160,6 +160,11 @@ impl Plan {
         }
     }
 
+    /// Returns the parts that the model receives, without pi's own results.
+    pub fn sent(&self) -> impl Iterator<Item = &PlannedPart> {
+        self.parts.iter().filter(|part| part.outcome == PromptOutcome::Sent)
+    }
+
     /// Returns `true` if the reported tokens of an answer are current.
     pub(super) fn is_fresh(&self, at: EntryIndex) -> bool {
         self.fresh.contains(&at)

@@ -1,6 +1,5 @@
-//! Construction of lines and files: a line to append ([`mod@line`]), a context edit ([`context_edit`]), a new file ([`fork`] and [`import`]), a migrated
-//! file ([`migrate`]), one with another header ([`header`]), a repaired one ([`repair`]), and a smaller one ([`slim`]).
-//! Without I/O.
+//! Construction of lines and files, without I/O. Lines to append are in [`mod@line`] and [`context_edit`], and new files in
+//! [`fork`] and [`import`]. Other files replace one: [`migrate`], [`header`], [`repair`] and [`slim`].
 
 pub mod context_edit;
 pub mod fork;
