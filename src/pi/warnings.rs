@@ -61,7 +61,7 @@ pub(crate) fn is_open(session: &Digest, pis: &RunningPis) -> bool {
 }
 
 /// Returns `true` if a session was written a moment ago, and not closed since. Both the file and its last entry must be
-/// recent. Labels and names are ignored, so that copies and changes by pitree do not count.
+/// recent. Labels, names and context edits are ignored, so that copies and changes by pitree do not count.
 pub(crate) fn is_fresh(session: &Digest, pis: &RunningPis, now: i64) -> bool {
     let is_closed = |closed: &ClosedSession| {
         closed.at >= session.mtime && (closed.session == session.path || closed.session == *session.real_path())

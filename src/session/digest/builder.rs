@@ -173,7 +173,7 @@ impl DigestBuilder {
         );
         self.stats.push(at, time, entry);
         self.digest.message_count += usize::from(entry.type_name.is("message"));
-        if !matches!(entry.kind, EntryKind::Label | EntryKind::SessionInfo) {
+        if !matches!(entry.kind, EntryKind::Label | EntryKind::SessionInfo | EntryKind::ContextEdit) {
             self.digest.written = time;
         }
         match entry.kind {
@@ -447,6 +447,17 @@ mod tests {
         let rest = lines(&text[place as usize..]);
         rest.for_each(|line| builder.line(Line { offset: place + line.offset, ..line }));
         builder.finish(5, &mut reread(text))
+    }
+
+    #[test]
+    fn lines_that_pitree_appends_are_no_sign_of_a_pi() {
+        let session = of(&[
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"a","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"x"}}"#,
+            r#"{"type":"label","id":"b","parentId":"a","timestamp":"2026-01-02T00:00:00.000Z","targetId":"a"}"#,
+            r#"{"type":"context_edit","id":"c","parentId":"b","timestamp":"2026-01-03T00:00:00.000Z","targetId":"a","replacement":null}"#,
+        ]);
+        assert_eq!(session.written, Some(1_767_225_600_000), "the time of the message");
     }
 
     #[test]

@@ -55,8 +55,8 @@ pub struct Digest {
     /// The modification time of the file, in milliseconds since 1970.
     #[serde(skip)]
     pub mtime: i64,
-    /// The time of the last entry that is neither a label nor a name, in milliseconds since 1970, if it has one. pitree
-    /// appends only labels and names.
+    /// The time of the last entry that is no label, name or context edit, in milliseconds since 1970, if it has one. pitree
+    /// appends only these.
     pub written: Option<i64>,
     /// The header.
     pub header: Header,
