@@ -41,10 +41,10 @@ pub(crate) struct JournalLine {
     /// The group of a new change, unless it starts the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) group: Option<u64>,
-    /// The id of the line to append for the new state, unless it belongs to a new change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) entry: Option<String>,
-    /// The line to append for the new state.
+    /// The ids of the lines to append for the new state, unless they belong to a new change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) entries: Vec<String>,
+    /// The lines to append for the new state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) draft: Option<PendingLine>,
     /// The place in the trash for the file in the new state.
@@ -144,11 +144,11 @@ impl JournalRecords {
 
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let JournalLine { number, time, state, group, entry, draft, item, file, change, vacated } = line;
+        let JournalLine { number, time, state, group, entries, draft, item, file, change, vacated } = line;
         let place = item.map(|ExactPath(place)| place);
         let item = (place.is_some() || file.is_some()).then_some(TrashEntry { place, time, file });
         self.highest = self.highest.max(number);
-        self.lines_of_ours.extend(entry.clone());
+        self.lines_of_ours.extend(entries.iter().cloned());
         let begun = self.places.get(&number).map(|&at| &mut self.list[at]);
         let begun = begun.filter(|record| [record.state, state] == [ChangeState::Begun; 2]);
         let change = match (begun, change) {
@@ -160,7 +160,7 @@ impl JournalRecords {
             (None, change) => change,
         };
         if let Some(change) = change {
-            let entries: Vec<String> = change.entry().map(str::to_string).into_iter().collect();
+            let entries = change.entries().to_vec();
             self.lines_of_ours.extend(entries.iter().cloned());
             self.places.insert(number, self.list.len());
             let (group, begun_at) = (group.unwrap_or(number), self.lines);
@@ -191,7 +191,7 @@ impl JournalRecords {
             }
             record.state = state;
             record.vacated = vacated;
-            record.entries.extend(entry);
+            record.entries.extend(entries);
             record.draft = draft.or(record.draft.take());
             if state == ChangeState::Undone {
                 record.undone_at = self.lines;
@@ -428,7 +428,7 @@ mod tests {
                     .set(
                         number,
                         state,
-                        JournalLine { entry: Some("undo".into()), draft: Some(draft), ..JournalLine::default() },
+                        JournalLine { entries: vec!["undo".into()], draft: Some(draft), ..JournalLine::default() },
                     )
                     .unwrap();
             }

@@ -126,7 +126,9 @@ fn undo_or_redo(
     let back = engine.append_late_lines();
     taken.retain(|record| back.iter().all(|(number, _)| *number != record.number));
     failed.extend(back);
-    let changes: Vec<Change> = taken.into_iter().map(|record| record.change.clone()).collect();
+    let journal = &engine.journal.records;
+    let now = |record: &JournalRecord| journal.find(record.number).unwrap_or(record).change_of_last_step();
+    let changes: Vec<Change> = taken.into_iter().map(now).collect();
     if !failed.is_empty() {
         let mut why = reasons(&failed);
         if step == ChangeStep::Undo && is_in_turn {

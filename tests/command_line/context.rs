@@ -193,6 +193,23 @@ fn edits_go_to_a_fork_or_to_the_session_and_are_undone() {
 }
 
 #[test]
+fn edits_of_a_fork_do_not_keep_it_after_they_are_undone() {
+    let pitree = Pitree::new();
+    let file = pitree.write_session(&session_with_calls());
+    let fork = pitree.run(&["fork", file.to_str().unwrap(), "r6"]).out;
+    let fork = fork.trim_end();
+    let edited = pitree.run(&["context", fork, "--omit", "u1", "r3", "r4", "--here", "--yes"]);
+    assert_eq!(edited.code, 0, "{}", edited.err);
+    let undone = pitree.run(&["undo"]).out;
+    let text = std::fs::read_to_string(fork).unwrap();
+    let last: Vec<&str> = text.lines().rev().take(4).collect();
+    let ids = last.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned());
+    assert!(ids.into_iter().all(|id| undone.contains(&id)), "it names the appended lines: {undone}");
+    let undone = pitree.run(&["undo"]);
+    assert!(!Path::new(fork).exists(), "all lines after the fork are pitree's: {}", undone.err);
+}
+
+#[test]
 fn an_undo_respects_later_edits() {
     let pitree = Pitree::new();
     let file = pitree.write_session(&session_with_calls());

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::changes::change::{Change, ChangeStep, ContextEditChange};
-use crate::changes::engine::{Engine, random};
+use crate::changes::engine::Engine;
 use crate::changes::kinds::line::{self, BuildChange, LineStep, check_version, leaf_id, place_of};
 use crate::changes::request::ChangeResult;
 use crate::disk::load::EntryReader;
@@ -14,7 +14,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::context_edit::{self, NewEdit};
-use crate::session::write::line::{NewEntry, new_id};
+use crate::session::write::line::NewEntry;
 
 /// Appends context edits to a session.
 pub(crate) fn edit(engine: &mut Engine<'_>, path: &Path, at: &EntryId, edits: &[NewEdit]) -> Result<ChangeResult> {
@@ -23,8 +23,7 @@ pub(crate) fn edit(engine: &mut Engine<'_>, path: &Path, at: &EntryId, edits: &[
         if !tree.is_current_position(Some(place_of(tree, path, at)?)) {
             bail!("{} does not end at this entry; edit the context in a fork", path.display());
         }
-        let ids = edits[1..].iter().map(|_| new_id(&mut random, |id| tree.find(id).is_some()));
-        let ids: Vec<String> = ids.chain([id.to_owned()]).collect();
+        let ids = edits.iter().map(|_| id()).collect();
         let change = ContextEditChange { path: path.into(), edits: ids, new: edits.to_vec() };
         Ok(Some(Change::ContextEdit(change)))
     };
@@ -51,8 +50,14 @@ pub(super) fn lines<'a>(
 }
 
 impl ContextEditChange {
-    /// Returns the lines that a step appends; the last one has the ID.
-    pub(super) fn step_lines(&self, tree: &Tree, step: ChangeStep, id: &str, time_ms: i64) -> Result<String> {
+    /// Returns the change with the IDs of the lines that the last step appended; `entries` are those of all steps.
+    pub(super) fn of_last_step(&self, entries: &[String]) -> Self {
+        let first = entries.len().saturating_sub(self.edits.len());
+        Self { edits: entries[first..].to_vec(), ..self.clone() }
+    }
+
+    /// Returns the lines that a step appends, with their IDs.
+    pub(super) fn step_lines(&self, tree: &Tree, step: ChangeStep, ids: &[String], time_ms: i64) -> Result<String> {
         let edits = match step {
             ChangeStep::Make => self.new.clone(),
             ChangeStep::Undo | ChangeStep::Redo => {
@@ -60,13 +65,8 @@ impl ContextEditChange {
                 step.ends(before, after).1
             }
         };
-        let others = edits.iter().skip(1).map(|_| new_id(&mut random, |id| tree.find(id).is_some()));
-        let ids: Vec<String> = match step {
-            ChangeStep::Make => self.edits.clone(),
-            ChangeStep::Undo | ChangeStep::Redo => others.chain([id.to_owned()]).collect(),
-        };
         let parent = leaf_id(tree, &self.path)?;
-        Ok(lines(edits.iter().zip(&ids), parent.as_deref(), time_ms).join("\n"))
+        Ok(lines(edits.iter().zip(ids), parent.as_deref(), time_ms).join("\n"))
     }
 
     /// Returns the contents before the change, which are those of earlier edits or the original ones, and after it.

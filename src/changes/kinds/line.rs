@@ -24,8 +24,11 @@ use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::line::{self, NewEntry};
 
-/// Creates the change of a file from its tree and a new id. Returns `None` if there is nothing to do.
-pub(super) type BuildChange<'a> = &'a dyn Fn(&Path, &Tree, &str) -> Result<Option<Change>>;
+/// Creates the change of a file from its tree and new ids. Returns `None` if there is nothing to do.
+pub(super) type BuildChange<'a> = &'a dyn Fn(&Path, &Tree, NewId<'_>) -> Result<Option<Change>>;
+
+/// Returns a new id of a line.
+pub(super) type NewId<'a> = &'a dyn Fn() -> String;
 
 /// A step that appends a line.
 #[derive(Clone, Copy)]
@@ -56,23 +59,24 @@ impl LineStep<'_> {
     /// # Errors
     /// Another program has changed the target, or the journal cannot be written.
     fn record(&self, journal: &mut Journal, tree: &Tree, now: i64) -> Result<Option<JournaledLine>> {
-        let id = line::new_id(&mut random, |id| tree.find(id).is_some());
-        let (change, step) = match self {
-            Self::Make(path, _, build) => match build(path, tree, &id)? {
-                Some(change) => (change, ChangeStep::Make),
+        let new_id = || line::new_id(&mut random, |id| tree.find(id).is_some());
+        let (change, step, entries) = match self {
+            Self::Make(path, _, build) => match build(path, tree, &new_id)? {
+                Some(change) => (change.clone(), ChangeStep::Make, change.entries().to_vec()),
                 None => return Ok(None),
             },
             Self::Again(record, step) => {
                 check(record, *step, &journal.records, tree)?;
-                (record.change.clone(), *step)
+                let entries = record.change.entries().iter().map(|_| new_id()).collect();
+                (record.change.clone(), *step, entries)
             }
         };
-        let line = PendingLine::new(tree, &change.line(tree, step, &id, now)?);
+        let line = PendingLine::new(tree, &change.lines(tree, step, &entries, now)?);
         let data = JournalLine { draft: Some(line.clone()), ..JournalLine::default() };
         let number = match self {
             Self::Make(..) => journal.begin(&change, data)?,
             Self::Again(record, _) => {
-                journal.set(record.number, step.begun(), JournalLine { entry: Some(id), ..data })?;
+                journal.set(record.number, step.begun(), JournalLine { entries, ..data })?;
                 record.number
             }
         };
@@ -238,21 +242,21 @@ fn each(engine: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChang
 }
 
 /// Creates the change of a session's name, if it is new.
-fn named(path: &Path, tree: &Tree, id: &str, after: &Option<String>) -> Result<Option<Change>> {
+fn named(path: &Path, tree: &Tree, id: NewId<'_>, after: &Option<String>) -> Result<Option<Change>> {
     let before = name_of(tree, path)?;
     let is_new = before != *after;
-    let change = LineChange { path: path.into(), entry: id.into(), target: None, before, after: after.clone() };
+    let change = LineChange { path: path.into(), entry: id(), target: None, before, after: after.clone() };
     Ok(is_new.then_some(Change::Name(change)))
 }
 
 /// Creates the change of an entry's label, if it is new.
-fn labeled(path: &Path, tree: &Tree, id: &str, at: EntryIndex, after: &Option<String>) -> Result<Option<Change>> {
+fn labeled(path: &Path, tree: &Tree, id: NewId<'_>, at: EntryIndex, after: &Option<String>) -> Result<Option<Change>> {
     let before = label_of(tree, at);
     if before == *after {
         return Ok(None);
     }
     let target = Some(string_id(tree, path, at)?);
-    let change = LineChange { path: path.into(), entry: id.into(), target, before, after: after.clone() };
+    let change = LineChange { path: path.into(), entry: id(), target, before, after: after.clone() };
     Ok(Some(Change::Label(change)))
 }
 
@@ -266,7 +270,7 @@ pub(crate) fn move_leaf(engine: &mut Engine<'_>, path: &Path, to: Option<&EntryI
         }
         let before = tree.leaf.map(|leaf| string_id(tree, path, leaf)).transpose()?;
         let after = to.map(|to| string_id(tree, path, to)).transpose()?;
-        Ok(Some(Change::Leaf(LineChange { path: path.into(), entry: id.into(), target: None, before, after })))
+        Ok(Some(Change::Leaf(LineChange { path: path.into(), entry: id(), target: None, before, after })))
     };
     let change = engine.append(LineStep::Make(path, false, build), None)?;
     Ok(done(change, "the leaf is already at this entry"))
@@ -291,7 +295,7 @@ pub(super) fn undo_or_redo(engine: &mut Engine<'_>, record: &JournalRecord, step
 pub(crate) fn record_steps(engine: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
     let mut changes = HashMap::<&Path, usize>::new();
     records.iter().for_each(|record| *changes.entry(record.change.path()).or_default() += 1);
-    let is_alone = |record: &&JournalRecord| changes[record.change.path()] == 1 && record.change.entry().is_some();
+    let is_alone = |record: &&JournalRecord| changes[record.change.path()] == 1 && !record.change.entries().is_empty();
     engine.record_lines(records.iter().filter(is_alone).map(|record| LineStep::Again(record, step))).map(drop)
 }
 
@@ -319,14 +323,15 @@ fn check(record: &JournalRecord, step: ChangeStep, history: &JournalRecords, tre
 }
 
 impl Change {
-    /// Creates the line that a step of the change appends, with an id and a time.
+    /// Creates the lines that a step of the change appends, with ids and a time.
     ///
     /// # Errors
     /// The change appends no line, or the leaf has no valid id.
-    pub(crate) fn line(&self, tree: &Tree, step: ChangeStep, id: &str, time_ms: i64) -> Result<String> {
+    pub(crate) fn lines(&self, tree: &Tree, step: ChangeStep, ids: &[String], time_ms: i64) -> Result<String> {
         if let Self::ContextEdit(change) = self {
-            return change.step_lines(tree, step, id, time_ms);
+            return change.step_lines(tree, step, ids, time_ms);
         }
+        let id = ids.first().map_or("", |id| id);
         let (Self::Name(change) | Self::Label(change) | Self::Leaf(change)) = self else {
             bail!("no line belongs to the change: {}", self.describe());
         };

@@ -108,13 +108,13 @@ impl Change {
         }
     }
 
-    /// Returns the id of the appended line, if there is one.
-    pub fn entry(&self) -> Option<&str> {
+    /// Returns the ids of the appended lines.
+    pub fn entries(&self) -> &[String] {
         match self {
-            Self::Name(change) | Self::Label(change) | Self::Leaf(change) => Some(&change.entry),
-            Self::ContextEdit(change) => change.edits.last().map(String::as_str),
-            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
-            Self::Archive(_) | Self::Unarchive(_) | Self::Move(_) | Self::Mark(_) | Self::Unknown(_) => None,
+            Self::Name(change) | Self::Label(change) | Self::Leaf(change) => std::slice::from_ref(&change.entry),
+            Self::ContextEdit(change) => &change.edits,
+            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => &[],
+            Self::Archive(_) | Self::Unarchive(_) | Self::Move(_) | Self::Mark(_) | Self::Unknown(_) => &[],
         }
     }
 
@@ -234,6 +234,14 @@ impl JournalRecord {
             Change::Move(change) => change.undo_or_redo(engine, self, step),
             Change::Mark(_) => marks::undo_or_redo(engine, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
+        }
+    }
+
+    /// Returns the change as its last step made it.
+    pub(crate) fn change_of_last_step(&self) -> Change {
+        match &self.change {
+            Change::ContextEdit(change) => Change::ContextEdit(change.of_last_step(&self.entries)),
+            change => change.clone(),
         }
     }
 
