@@ -58,18 +58,20 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("export", 2290),
     ("disk", 7150),
     ("pi", 850),
-    // Edits of the model context and suggestions for them, and differences in exports.
-    ("catalog", 7080),
-    ("changes", 4002),
+    // Edits of the model context and suggestions for them, copies of messages, and differences in exports.
+    ("catalog", 7130),
+    // Copies of messages to a fork.
+    ("changes", 4040),
     ("keymap", 620),
     ("config", 980),
     ("machines", 1600),
-    // The reader is a text of sections since the conversation is read as one.
-    ("app", 13599),
+    // The reader is a text of sections since the conversation is read as one; a comparison copies messages.
+    ("app", 13670),
     ("ui", 2650),
     // Images in the terminal, and the pager of the command line.
     ("runtime", 2660),
-    ("cli", 8185),
+    // `pitree pick`.
+    ("cli", 8240),
 ];
 
 /// Modules that may contain platform-specific code.

@@ -1,7 +1,8 @@
 // Edits the context of random conversations with pitree (the program in PITREE), alternately in a fork and in the session,
 // from SEED. The real pi (PI) then resumes the file: it must send the messages that pitree lists, with a result for each call,
 // and count the same tokens; after `pitree undo`, it must send what it sent before. A refusal must not write anything.
-// A difference names the session, which is then kept, and the command. With PITREE_LONG_TESTS=1, more conversations and edits.
+// Messages of random branches are also copied to forks of others. A difference names the session, which is then kept, and
+// the command. With PITREE_LONG_TESTS=1 (`--long`), more conversations and edits.
 // (A seed does not reproduce the same bytes: the length of a stopped answer depends on timing.)
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +16,7 @@ import { answer, stepsWith, word } from "./lib/steps.mjs";
 import { home, Talk } from "./lib/talk.mjs";
 
 const [TALKS, SETS] = process.env.PITREE_LONG_TESTS === "1" ? [14, 5] : [4, 3];
-const STEPS = 30;
+const [STEPS, PICKS] = [30, 2];
 const NO_RESULT = "No result provided";
 const { estimateProjectedContextTokens } = await module("dist/core/compaction/compaction.js");
 const { version } = JSON.parse(readFileSync(join(process.env.PI, "package.json"), "utf8"));
@@ -40,7 +41,7 @@ const kindsOfTalks = [
 	{ model: "none-1", hasChart: process.env.PI === pis[0], more: version === "0.87.1" ? [] : [changeModel] },
 ];
 
-let [sessions, made, refused, empty, comparisons, differences] = [0, 0, 0, 0, 0, 0];
+let [sessions, made, picked, refused, empty, comparisons, differences] = [0, 0, 0, 0, 0, 0, 0];
 const kinds = new Map();
 
 /** Returns random options of `pitree context`. */
@@ -109,7 +110,7 @@ class Edits {
 	pitree(...args) {
 		const env = { PATH: process.env.PATH, HOME: this.pi.folder, XDG_STATE_HOME: join(this.pi.folder, "state"), TZ: "UTC" };
 		const { status, stdout, stderr } = spawnSync(process.env.PITREE, args, { env, encoding: "utf8" });
-		return { status, stderr, lines: args.includes("--json") ? stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)) : [] };
+		return { status, stderr, stdout, lines: args.includes("--json") ? stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)) : [] };
 	}
 	/** Returns the messages that pitree lists, and the tokens. */
 	listed(...place) {
@@ -126,6 +127,30 @@ class Edits {
 		const messages = await say(talk, Infinity);
 		await talk.quit();
 		return { messages, copy };
+	}
+	/** Copies messages of one branch to a fork of another one: pi sends what pitree lists, and the sources stay as they are. */
+	async pick(files) {
+		const [onto, from] = [any(files), any(files)];
+		const entry = (file) => any(entriesOf(file).filter(({ type }) => type === "message")).id;
+		const [a, b] = [`${onto}@${entry(onto)}`, any([from, `${from}@..${entry(from)}`])];
+		const contents = [onto, from].map((file) => readFileSync(file));
+		this.what = `pitree pick ${a} ${b}`;
+		const open = new Set();
+		for (const place of [a, b.replace("@..", "@")]) for (const [id] of unpaired(short(this.listed(place).messages).filter(({ text }) => text !== NO_RESULT))) open.add(id);
+		const { status, stderr, stdout } = this.pitree("pick", a, b);
+		if (status !== 0) {
+			return this.same("a refusal", /nothing to copy/.test(stderr) ? "" : `${status} ${stderr}`, "");
+		}
+		picked++;
+		const made = stdout.trim();
+		this.same("the sources", [onto, from].map((file, at) => readFileSync(file).equals(contents[at])), [true, true]);
+		const after = this.listed(made);
+		const { messages } = await this.sent(made);
+		this.same("the messages of the copy", short(after.messages), normal(messages));
+		this.same("calls without results in the copy", unpaired(messages, open), []);
+		this.same("the tokens of the copy", after.tokens, estimated(made));
+		this.same("undo", this.pitree("undo").status, 0);
+		this.same("the copy after undo", existsSync(made), false);
 	}
 	same(what, found, wanted) {
 		comparisons++;
@@ -218,10 +243,11 @@ for (let number = 0; number < TALKS; number++) {
 		// Half of the edited files are edited again.
 		last = await edits.check(last && random() < 0.5 ? last : any(files), (number + set) % 2 === 0);
 	}
+	for (let pick = 0; pick < PICKS; pick++) await edits.pick(files);
 	pi.model.stop();
 	if (!edits.differs) rmSync(place, { recursive: true });
 }
 const sets = made + refused + empty;
 const counts = [...kinds].map(([kind, count]) => `${kind} ${count}`).join(", ");
-console.log(`seed ${start}, pi ${version}: ${sessions} sessions, ${sets} sets of edits, ${refused} refused, ${empty} with nothing to edit (${counts}); ${comparisons} comparisons, ${differences} differences`);
+console.log(`seed ${start}, pi ${version}: ${sessions} sessions, ${sets} sets of edits, ${refused} refused, ${empty} with nothing to edit (${counts}), ${picked} branches copied; ${comparisons} comparisons, ${differences} differences`);
 process.exit(differences === 0 && made * 2 >= sets ? 0 : 1);

@@ -82,6 +82,8 @@ pub enum Command {
     ShowContext(context::ContextTarget),
     /// Closes the model context; with `true`, also the question from which it was opened.
     CloseContext(bool),
+    /// Closes the layers of a kind.
+    Close(KeyContext),
     /// Shortens the chosen messages of the model context to so many lines at each end.
     ShortenMessages(String),
     /// Focuses a pane.

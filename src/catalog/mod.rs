@@ -27,6 +27,7 @@ pub(crate) mod lost_lines;
 pub mod lost_work;
 pub mod moves;
 pub(crate) mod parents;
+pub mod pick;
 pub(crate) mod relations;
 pub(crate) mod scrub;
 pub mod search;

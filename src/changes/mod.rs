@@ -31,15 +31,16 @@ pub use crate::changes::change::{Change, ChangeOrigin};
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{ChangeState, JournalRecord, JournalRecords};
+use crate::changes::kinds::new_session::ForkEnd;
 use crate::changes::kinds::rewrite::{self, after_migration};
 use crate::changes::kinds::{archive, context_edit, line, marks, moving, new_session, trash};
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, ImportRequest, NewMark, PartialFailure, Refusal,
-    Request, SharedRewriter, has_marks, to_the_end, touched,
+    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, NewMark, PartialFailure, Refusal, Request,
+    SharedRewriter, has_marks, to_the_end, touched,
 };
 pub(crate) use crate::changes::request::{changes_of, summary};
 pub use crate::changes::target::{
-    EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove,
+    EarlierChange, ExpectedSession, FileSnapshot, ImportRequest, MoveRequest, SessionIdentity, SessionMove,
 };
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
@@ -234,10 +235,15 @@ impl Changes {
                 after_migration(engine, path, *migrate, |engine| line::move_leaf(engine, path, to.as_ref()))
             }
             Request::Fork { path, at: Some(at), migrate } => {
-                after_migration(engine, path, *migrate, |engine| new_session::fork(engine, path, Some(at), &[]))
+                after_migration(engine, path, *migrate, |engine| new_session::fork(engine, path, Some(at), None))
             }
-            Request::Fork { path, at: None, .. } => new_session::fork(engine, path, None, &[]),
-            Request::EditContext { path, at, edits, in_fork: true } => new_session::fork(engine, path, Some(at), edits),
+            Request::Fork { path, at: None, .. } => new_session::fork(engine, path, None, None),
+            Request::EditContext { path, at, edits, in_fork: true } => {
+                new_session::fork(engine, path, Some(at), Some(ForkEnd::Edits(edits)))
+            }
+            Request::Pick { path, at, from, entries } => {
+                new_session::fork(engine, path, Some(at), Some(ForkEnd::Copies(from, entries)))
+            }
             Request::EditContext { path, at, edits, in_fork: false } => context_edit::edit(engine, path, at, edits),
             Request::Import(import) => new_session::import(engine, import),
             Request::Rewrite { purpose, sessions, by } => rewrite::make(engine, *purpose, sessions, &**by),

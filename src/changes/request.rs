@@ -15,23 +15,12 @@ use crate::base::machine_paths;
 use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeOrigin, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
-use crate::changes::target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
+use crate::changes::target::{
+    EarlierChange, ExpectedSession, FileSnapshot, ImportRequest, MoveRequest, SessionIdentity,
+};
 use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 use crate::session::{entry::EntryId, marks::Mark, write::context_edit::NewEdit};
-
-/// A session to import.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImportRequest {
-    /// The session file, without an incomplete last line.
-    pub bytes: Vec<u8>,
-    /// The directory of the new file; created if it is missing.
-    pub into: PathBuf,
-    /// The working directory of the new session.
-    pub cwd: String,
-    /// `true` to replace the ID of the session, because another session has it.
-    pub new_id: bool,
-}
 
 /// The writer of the new versions of files. Two are equal if they are the same one.
 #[derive(Clone)]
@@ -140,6 +129,17 @@ pub enum Request {
         edits: Vec<NewEdit>,
         /// `true` for a fork.
         in_fork: bool,
+    },
+    /// Fork a session at an entry, and append copies of entries of another branch.
+    Pick {
+        /// The file.
+        path: PathBuf,
+        /// The entry.
+        at: EntryId,
+        /// The file of the other branch.
+        from: PathBuf,
+        /// The entries to copy, in order.
+        entries: Vec<EntryId>,
     },
     /// Import a session into a new file.
     Import(ImportRequest),

@@ -7,6 +7,19 @@ use crate::session::digest::Digest;
 use crate::session::digest::facts::SessionFacts;
 use crate::session::links::IdHash;
 
+/// A session to import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportRequest {
+    /// The session file, without an incomplete last line.
+    pub bytes: Vec<u8>,
+    /// The directory of the new file; created if it is missing.
+    pub into: PathBuf,
+    /// The working directory of the new session.
+    pub cwd: String,
+    /// `true` to replace the ID of the session, because another session has it.
+    pub new_id: bool,
+}
+
 /// A file as last read. If it has changed since, the user is asked again before it is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSnapshot {

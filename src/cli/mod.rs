@@ -38,6 +38,7 @@ mod machine;
 mod marks;
 mod move_sessions;
 mod output;
+mod pick;
 mod rename;
 mod resolve;
 mod resume;
@@ -154,6 +155,7 @@ session_commands! {
     Export(export::ExportCommand),
     Resume(resume::ResumeCommand),
     Fork(resume::ForkCommand),
+    Pick(pick::PickCommand),
     Import(export::ImportCommand),
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),

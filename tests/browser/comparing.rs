@@ -407,3 +407,22 @@ fn commands_and_removed_files_count_at_the_ends() {
     shows(&browser, "new.sh  A: certain; B: not touched");
     assert!(!body(&browser).contains("same.txt  A"), "{}", browser.screen());
 }
+
+#[test]
+fn messages_of_the_other_branch_are_copied_to_a_fork() {
+    let family = Family::new();
+    let mut browser = family.open(120, 40);
+    browser.press("m A m i");
+    shows(&browser, "Copies 8 messages of branch B to the end of a fork of branch A.");
+    browser.press("n b m i");
+    shows(&browser, "Copies 8 messages of branch A to the end of a fork of branch B.");
+    browser.press("f");
+    assert!(!is_open(&browser), "{}", browser.screen());
+    assert!(browser.footer().contains("Forked the session here"), "{}", browser.footer());
+    let made = browser.session().unwrap().path.clone();
+    let text = fs::read_to_string(&made).unwrap();
+    assert!(text.lines().last().unwrap().contains("It expires, two tests fail."), "{text}");
+    assert!(text.contains(&format!("\"parentSession\":\"{}\"", family.path("fork").display())));
+    browser.press("u");
+    assert!(!made.exists(), "one change, one undo");
+}

@@ -25,6 +25,7 @@ mod names;
 mod newer;
 mod outlines;
 mod parents;
+mod pick;
 mod pitree;
 mod privacy;
 mod reading;

@@ -54,6 +54,8 @@ pub struct CompareView {
     pub rows: Vec<CompareRow>,
     columns: usize,
     glyphs: Glyphs,
+    /// `true` to ask to copy messages once the branches are compared.
+    pub(crate) picks: bool,
     /// The pending comparison.
     pub(crate) claim: Option<Claim>,
 }
@@ -72,6 +74,7 @@ impl CompareView {
             rows: Vec::new(),
             columns: 0,
             glyphs,
+            picks: false,
             claim: None,
         }
     }
@@ -196,7 +199,7 @@ impl Screen for CompareView {
             Action::SideA => self.chosen = 0,
             Action::SideB => self.chosen = 1,
             Action::Back | Action::Quit => return LayerResult::Close,
-            own @ (Action::Confirm | Action::Label | Action::GoToCommon | Action::FileDifference) => {
+            own @ (Action::Confirm | Action::Pick | Action::Label | Action::GoToCommon | Action::FileDifference) => {
                 return LayerResult::Act(own);
             }
             _ => {}
@@ -230,6 +233,7 @@ impl Screen for CompareView {
             A::Confirm,
             A::FileDifference,
             A::Label,
+            A::Pick,
             A::GoToCommon,
             A::Back,
             A::Unfold,

@@ -52,7 +52,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::NextForm => next_form(model),
         Action::Pager => open_program(model, Opener::Pager),
         Action::Editor => open_program(model, Opener::Editor),
-        Action::Compare => comparison::open(model),
+        Action::Compare | Action::Pick => comparison::open(model, action == Action::Pick),
         Action::Stats | Action::Space => stats::open(model, action == Action::Space),
         Action::Machines => {
             let text = model.machines.in_words(model.now);

@@ -40,6 +40,7 @@ impl Model {
                 view.claim = Some(self.ask_or(Work::Context(target), context::fail));
                 self.layers.push(view);
             }
+            Command::Close(place) => self.layers.close(place),
             Command::CloseContext(with_question) => drop(context::close(self, with_question)),
             Command::ShortenMessages(lines) => context::shorten(self, &lines),
             Command::Focus(place) => self.focus = place,

@@ -4,17 +4,24 @@ use std::sync::Arc;
 
 use super::files;
 
-use crate::app::command::Command;
-use crate::app::flows::{NO_SESSION, names_and_marks, resume};
+use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::flows::{Choice, NO_SESSION, cancel, names_and_marks, resume};
 use crate::app::layers::compare::{CompareView, FINAL_FILES};
 use crate::app::layers::files::FileTextView;
 use crate::app::message::Work;
 use crate::app::model::Model;
+use crate::base::numbers::count;
 use crate::base::text::clean;
 use crate::catalog::compare::{BranchEnd, CompareRequest, ComparedBranches, FinalFile};
 use crate::catalog::file_states::{FileForm, FileTextRequest, StateSource};
+use crate::catalog::pick::plan_pick;
 use crate::catalog::{EntryRef, SessionKey};
+use crate::changes::{Request, SessionIdentity};
 use crate::keymap::{Action, KeyContext};
+use crate::render::DocLine;
+use crate::session::compare::BranchPath;
+use crate::session::compare::description::SIDES;
+use crate::session::entry::EntryId;
 
 /// Marks or unmarks the selected row.
 pub(super) fn mark(model: &mut Model) {
@@ -49,11 +56,12 @@ fn toggle(marks: &mut Vec<EntryRef>, entry: EntryRef) {
     }
 }
 
-/// Opens a comparison.
-pub(super) fn open(model: &mut Model) {
+/// Opens a comparison; with `picks`, to copy messages of one branch to the other one.
+pub(super) fn open(model: &mut Model, picks: bool) {
     match ask(model) {
         Err(why) => model.warn(why),
         Ok((mut view, asked)) => {
+            view.picks = picks;
             view.claim = Some(model.ask_or(Work::Compare(asked), fail));
             model.layers.push(view);
         }
@@ -75,6 +83,12 @@ pub(super) fn act(model: &mut Model, action: Action) {
         model.with_layer(|model, view: &mut CompareView| view.claim = Some(model.ask_or(Work::Compare(asked), fail)));
         return model.hint("the session has changed; comparing again");
     }
+    if action == Action::Pick {
+        return match ask_to_pick(model, view) {
+            Ok(question) => model.execute(question),
+            Err(why) => model.hint(why),
+        };
+    }
     let command = side_command(model, view, action);
     if matches!(command, Command::GoTo(_)) {
         model.layers.close(KeyContext::Compare);
@@ -84,7 +98,14 @@ pub(super) fn act(model: &mut Model, action: Action) {
 
 /// Takes a comparison.
 pub(super) fn on_compared(model: &mut Model, compared: Arc<ComparedBranches>) {
-    model.layers.update(|view: &mut CompareView| view.on_compared(compared));
+    let mut picks = false;
+    model.layers.update(|view: &mut CompareView| {
+        view.on_compared(compared);
+        picks = std::mem::take(&mut view.picks);
+    });
+    if picks {
+        act(model, Action::Pick);
+    }
 }
 
 /// Takes the files that differ at the ends, or the error.
@@ -181,6 +202,47 @@ fn entries(model: &Model) -> Result<[Branch; 2], String> {
             Ok([here, end])
         }
     }
+}
+
+/// Asks whether to copy the messages of the other branch to a fork of the chosen one.
+fn ask_to_pick(model: &Model, compare: &CompareView) -> Result<Command, String> {
+    let (Some((session, tree, at)), Some(compared)) = (compare.end(), &compare.compared) else {
+        return Err("the sessions are still being read".into());
+    };
+    let digest = model.catalog.get(session).ok_or("this session no longer exists")?;
+    if digest.facts().is_mirrored() {
+        return Err("the session is on another machine; use pitree there".into());
+    }
+    let other = 1 - compare.chosen;
+    let source = &compared.ends[other];
+    let range = [None, Some(compared.comparison.ends[other])];
+    let plan = plan_pick(BranchPath { tree, end: at }, &source.tree, range).map_err(|error| error.to_string())?;
+    let request = Request::Pick {
+        path: compared.ends[compare.chosen].path.clone(),
+        at: EntryId::of(tree, at),
+        from: source.path.clone(),
+        entries: plan.entries.iter().map(|&at| EntryId::of(&source.tree, at)).collect(),
+    };
+    let request = request.if_same(SessionIdentity::of(digest));
+    let [onto, from] = [SIDES[compare.chosen], SIDES[other]];
+    let messages = count(plan.messages, "message", "messages");
+    let mut lines = vec![DocLine::text(&format!(
+        "Copies {messages} of branch {from} to the end of a fork of branch {onto}. No model is asked, and both sessions stay as they are."
+    ))];
+    if !plan.skipped.is_empty() {
+        let skipped = count(plan.skipped.len(), "entry", "entries");
+        lines.push(DocLine::warning(&format!(
+            "Not copied: {skipped} (summaries of compactions, results of calls of both)"
+        )));
+    }
+    let then = |command| Command::All(vec![Command::Close(KeyContext::Compare), command]);
+    let resume = Command::Resume(ResumePlan { request: Some(request.clone()), ..ResumePlan::at(digest) });
+    let choices = vec![
+        Choice::new('f', "Fork", "with the copies", then(Command::Change(request, NextStep::Select))),
+        Choice::new('r', "Fork and resume", "then start pi there", then(resume)),
+        cancel(),
+    ];
+    Ok(Command::ask("Copy messages", lines, choices))
 }
 
 /// Returns the branches for a new comparison if one of the files has grown, because its leaf may have moved.

@@ -145,7 +145,10 @@ fn cancel_pending(model: &mut Model) {
             Request::IfSame { then, .. } => then,
             request => request,
         };
-        if matches!(request, Request::MoveLeaf { .. } | Request::Fork { .. } | Request::EditContext { .. }) {
+        if matches!(
+            request,
+            Request::MoveLeaf { .. } | Request::Fork { .. } | Request::EditContext { .. } | Request::Pick { .. }
+        ) {
             pending.claim.stop();
         }
     });

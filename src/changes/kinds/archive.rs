@@ -46,6 +46,7 @@ impl Request {
             | Self::Label { path, .. }
             | Self::MoveLeaf { path, .. }
             | Self::Fork { path, .. }
+            | Self::Pick { path, .. }
             | Self::EditContext { path, .. } => change(path),
             Self::RenameAll { sessions } => sessions.iter_mut().for_each(|(session, _)| change(&mut session.path)),
             Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {

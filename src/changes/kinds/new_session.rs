@@ -11,8 +11,8 @@ use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::context_edit;
 use crate::changes::kinds::line::{check_version, place_of};
 use crate::changes::kinds::marks;
-use crate::changes::request::{ChangeResult, ImportRequest};
-use crate::changes::target::ExpectedSession;
+use crate::changes::request::ChangeResult;
+use crate::changes::target::{ExpectedSession, ImportRequest};
 use crate::disk::load::{self, EntryReader};
 use crate::disk::new_file::{self, Draft};
 use crate::disk::{create, locate};
@@ -22,6 +22,7 @@ use crate::session::write::context_edit::NewEdit;
 use crate::session::write::fork::{self, NewSession};
 use crate::session::write::import::{self, ImportedHeader};
 use crate::session::write::line;
+use crate::session::write::pick::PickedLines;
 
 /// Returns the ID of a new session.
 fn session_id(engine: &Engine<'_>) -> String {
@@ -29,15 +30,24 @@ fn session_id(engine: &Engine<'_>) -> String {
     line::uuid_v7(engine.now, std::array::from_fn(|at| bits[at]))
 }
 
-/// Forks a session: a new session with the path to an entry, and with edits of its context.
+/// The lines of a fork after the path.
+#[derive(Clone, Copy)]
+pub(crate) enum ForkEnd<'a> {
+    /// Edits of the context.
+    Edits(&'a [NewEdit]),
+    /// Copies of entries of a file.
+    Copies(&'a Path, &'a [EntryId]),
+}
+
+/// Forks a session: a new session with the path to an entry.
 pub(crate) fn fork(
     engine: &mut Engine<'_>,
     path: &Path,
     at: Option<&EntryId>,
-    edits: &[NewEdit],
+    end: Option<ForkEnd<'_>>,
 ) -> Result<ChangeResult> {
     let tree = load::writable(path)?;
-    if !edits.is_empty() {
+    if end.is_some() {
         check_version(path, &tree)?;
     }
     let at = at.map(|at| place_of(&tree, path, at)).transpose()?;
@@ -55,7 +65,7 @@ pub(crate) fn fork(
             bytes += piece.len() as u64;
             draft.as_mut().map_or(Ok(()), |draft| draft.write_all(piece)).with_context(cannot_create)
         };
-        copy(&tree, path, at, &new, edits, take).path_context("cannot fork", path)?;
+        copy(&tree, path, at, &new, end, take).path_context("cannot fork", path)?;
         Ok((draft, bytes))
     };
     let change = |bytes| Change::Fork(NewFile { path: made.clone(), bytes });
@@ -87,7 +97,7 @@ fn copy(
     path: &Path,
     at: Option<EntryIndex>,
     new: &NewSession<'_>,
-    edits: &[NewEdit],
+    end: Option<ForkEnd<'_>>,
     mut take: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let mut reader = EntryReader::open(path)?;
@@ -95,9 +105,30 @@ fn copy(
     let labels: Vec<_> = at.map_or(Ok(Vec::new()), |_| tree.label_entries().map(&mut line).collect::<Result<_>>())?;
     let entries = at.map_or(Vec::new(), |at| tree.path(at));
     let last = fork::fork(new, entries.into_iter().map(line), &labels, &mut random, &mut take)?;
-    let ids: Vec<String> = edits.iter().map(|_| line::new_id(&mut random, |id| tree.find(id).is_some())).collect();
-    let lines = context_edit::lines(edits.iter().zip(&ids), last.as_deref(), new.time_ms);
-    lines.iter().try_for_each(|line| take(format!("{line}\n").as_bytes()))
+    match end {
+        None => Ok(()),
+        Some(ForkEnd::Edits(edits)) => {
+            let new_id = |_| line::new_id(&mut random, |id| tree.find(id).is_some());
+            let ids: Vec<String> = edits.iter().map(new_id).collect();
+            let lines = context_edit::lines(edits.iter().zip(&ids), last.as_deref(), new.time_ms);
+            lines.iter().try_for_each(|line| take(format!("{line}\n").as_bytes()))
+        }
+        Some(ForkEnd::Copies(from, entries)) => {
+            let others = load::writable(from)?;
+            check_version(from, &others)?;
+            let mut reader = EntryReader::open(from)?;
+            let mut copies = PickedLines::after(last);
+            for entry in entries {
+                let source = reader.line(others.node(place_of(&others, from, entry)?))?;
+                let id = line::new_id(&mut random, |id| tree.find(id).is_some() || copies.has(id));
+                let changed = || format!("an entry of {} has changed", from.display());
+                let copy = copies.line(&source, id).with_context(changed)?;
+                take(&copy)?;
+                take(b"\n")?;
+            }
+            Ok(())
+        }
+    }
 }
 
 /// Imports a file of another person or machine as a new session.

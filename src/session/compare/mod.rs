@@ -5,7 +5,7 @@
 pub mod description;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -59,6 +59,14 @@ impl<'a> BranchPath<'a> {
     fn entries(self) -> Vec<EntryIndex> {
         let mut path = self.tree.path(self.end);
         path.retain(|&at| self.tree.node(at).kind != EntryKind::Label);
+        path
+    }
+
+    /// Returns the entries that another branch lacks, from the root.
+    pub(crate) fn without(self, other: BranchPath<'_>) -> Vec<EntryIndex> {
+        let known: HashSet<_> = other.entries().into_iter().filter_map(|at| other.entry_key(at)).collect();
+        let mut path = self.entries();
+        path.retain(|&at| self.entry_key(at).is_some_and(|entry| !known.contains(&entry)));
         path
     }
 

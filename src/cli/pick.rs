@@ -1,0 +1,63 @@
+//! `pitree pick`: a fork with the messages of another branch.
+
+use std::ffi::OsString;
+
+use anyhow::{Context, Result};
+
+use crate::base::numbers::count;
+use crate::catalog::pick::plan_pick;
+use crate::changes::Request;
+use crate::cli::change::{ChangeArgs, ChangePrinter};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
+use crate::session::compare::BranchPath;
+use crate::session::entry::EntryId;
+use crate::session::tree::{EntryIndex, Tree};
+
+/// Fork a session, append the messages of another branch, and print the new path
+///
+/// Copies the messages that A lacks, with new ids and in order, calls with their results, and edits of their contents. No
+/// model is asked. Settings, names, labels and summaries of compactions are not copied. The copies cost nothing.
+#[derive(Debug, clap::Args)]
+pub(super) struct PickCommand {
+    /// Session to fork: SESSION, or SESSION@ENTRY to fork at an entry
+    #[arg(add = completions::sessions())]
+    a: OsString,
+    /// Branch to copy from: SESSION, SESSION@ENTRY for one message, or SESSION@FROM..TO; without FROM from the start, without TO to the leaf
+    #[arg(add = completions::sessions())]
+    b: OsString,
+    #[command(flatten)]
+    args: ChangeArgs,
+}
+
+impl PickCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = ChangePrinter::new(context, &self.args)?;
+        let onto = context.place(&self.a, None)?;
+        let tree = context.tree(&onto.path)?;
+        let end = onto.entry_in(&tree)?.or(tree.leaf).context("the session has no entries to append to")?;
+        let source = context.place(&self.b, None)?;
+        let others = context.tree(&source.path)?;
+        let range = source.entry.as_deref().map_or(Ok([None; 2]), |word| range(word, &others))?;
+        let plan = plan_pick(BranchPath { tree: &tree, end }, &others, range)?;
+        for (at, reason) in &plan.skipped {
+            output::note(&format!("skipped {}: {reason}", others.id(*at).unwrap_or_default()));
+        }
+        let done = changer.make(&Request::Pick {
+            path: onto.path,
+            at: EntryId::of(&tree, end),
+            from: source.path,
+            entries: plan.entries.iter().map(|&at| EntryId::of(&others, at)).collect(),
+        })?;
+        output::note(&format!("copied {}", count(plan.messages, "message", "messages")));
+        changer.print_made(&done)
+    }
+}
+
+/// Returns the ends of a range: `FROM..TO`, or one entry.
+fn range(word: &str, tree: &Tree) -> Result<[Option<EntryIndex>; 2]> {
+    let Some((from, to)) = word.split_once("..") else {
+        return resolve::entry(word, tree).map(|at| [Some(at); 2]);
+    };
+    let end = |word: &str| (!word.is_empty()).then(|| resolve::entry(word, tree)).transpose();
+    Ok([end(from)?, end(to)?])
+}
