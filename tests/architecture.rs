@@ -65,8 +65,8 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("keymap", 620),
     ("config", 980),
     ("machines", 1600),
-    // The reader is a text of sections since the conversation is read as one; a comparison copies messages.
-    ("app", 13670),
+    // The reader is a text of sections since the conversation is read as one; copies of messages, edits by pi.
+    ("app", 13680),
     ("ui", 2650),
     // Images in the terminal, and the pager of the command line.
     ("runtime", 2660),

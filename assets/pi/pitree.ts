@@ -10,7 +10,7 @@ import { homedir, hostname } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { setImmediate as breathe } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext, SessionEntry } from "@earendil-works/pi-coding-agent";
+import type { BoundaryState, ContextEditEntryDraft, ExtensionAPI, ExtensionCommandContext, ExtensionContext, SessionEntry } from "@earendil-works/pi-coding-agent";
 
 /** The version of the status file and of requests. */
 const SCHEMA = 1;
@@ -18,7 +18,7 @@ const SCHEMA = 1;
 const CLOSED_FOR = 300_000;
 /** The maximum size of a file that is read, in bytes. */
 const MOST = 64 * 1024;
-/** The maximum size of pitree's output, in bytes. */
+/** The maximum size of pitree's output and of its requests, in bytes. */
 const MOST_OUTPUT = 4 * 1024 * 1024;
 /** The maximum age of a request in milliseconds. An older one may be meant for an earlier process with the same PID. */
 const ASKED = 6000;
@@ -247,6 +247,8 @@ class Live {
 	#counted?: number;
 	/** The session name. Cached, because pi searches all entries for it. */
 	#name?: string;
+	/** Edits of the context that wait for the end of a turn. */
+	#edits: ContextEditEntryDraft[] = [];
 	/** Incremented when a session opens or closes; work of an earlier turn is discarded. */
 	#turn = 0;
 
@@ -259,7 +261,12 @@ class Live {
 			this.#report(ctx);
 		});
 		pi.on("model_select", (_event, ctx) => this.#report(ctx));
-		pi.on("turn_end", (_event, ctx) => this.#report(ctx));
+		// pi accepts edits of the context at these moments (0.87.1, 1.5.2, 1.6.0).
+		pi.on("turn_end", (event, ctx) => {
+			this.#report(ctx);
+			return this.#append(event, ctx);
+		});
+		pi.on("agent_before_settle", (event, ctx) => this.#append(event, ctx));
 		pi.on("agent_start", (_event, ctx) => {
 			[this.#working, this.#failed, this.#compacts, this.#after] = [true, false, false, "waiting"];
 			this.#report(ctx);
@@ -347,7 +354,7 @@ class Live {
 	async #begin(ctx: ExtensionContext): Promise<void> {
 		const turn = ++this.#turn;
 		[this.#working, this.#after, this.#cost, this.#counted] = [!ctx.isIdle(), "idle", 0, undefined];
-		this.#name = undefined;
+		[this.#name, this.#edits] = [undefined, []];
 		process.off("exit", this.#remove).on("exit", this.#remove);
 		// This copies the list; other events are handled after it.
 		const entries = ctx.sessionManager.getEntries();
@@ -444,7 +451,18 @@ class Live {
 		}
 	}
 
-	/** Executes a request: a new name or a label. pitree deletes a request that gets no answer in time. */
+	/** Appends the edits that wait. Those of another branch are dropped, because pi would refuse all of them. */
+	#append(event: BoundaryState, ctx: ExtensionContext): { entries: BoundaryState["entries"] } | undefined {
+		if (this.#edits.length === 0) return undefined;
+		const branch = new Set(ctx.sessionManager.getBranch().map(({ id }) => id));
+		const edits = this.#edits.filter(({ targetId }) => branch.has(targetId));
+		const dropped = this.#edits.length - edits.length;
+		this.#edits = [];
+		if (dropped > 0) ctx.ui.notify(`pitree: ${dropped} edits of the context are of another branch`, "warning");
+		return edits.length > 0 ? { entries: [...event.entries, ...edits] } : undefined;
+	}
+
+	/** Executes a request: a new name, a label, or edits of the context. pitree deletes a request that gets no answer in time. */
 	async #answer(path: string): Promise<void> {
 		try {
 			const text = await readOwn(path);
@@ -460,7 +478,7 @@ class Live {
 
 	#execute(text: string): { done: true } | { error: string } {
 		try {
-			const { session, name, label } = JSON.parse(text);
+			const { session, name, label, edits } = JSON.parse(text);
 			const manager = this.#ctx?.sessionManager;
 			if (manager === undefined || manager.getSessionFile() !== session) return { error: "pi has opened another session" };
 			if (typeof name === "string") {
@@ -468,6 +486,10 @@ class Live {
 			} else if (typeof label?.entry === "string" && typeof label.text === "string") {
 				if (manager.getEntry(label.entry) === undefined) return { error: "pi does not know the entry" };
 				this.#pi.setLabel(label.entry, label.text === "" ? undefined : label.text);
+			} else if (Array.isArray(edits)) {
+				const drafts = edits.map(({ target, replacement }) => ({ type: "context_edit" as const, targetId: String(target), replacement: JSON.parse(replacement) }));
+				if (drafts.some(({ targetId }) => manager.getEntry(targetId) === undefined)) return { error: "pi does not know the entry" };
+				this.#edits.push(...drafts);
 			} else {
 				return { error: "pi's extension does not know this request; run `pitree pi install` and restart pi" };
 			}
@@ -485,7 +507,7 @@ async function readOwn(path: string): Promise<string> {
 		const stat = await file.stat();
 		const isOwn = process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o077) === 0);
 		const isLate = Date.now() - stat.mtimeMs > ASKED;
-		if (!stat.isFile() || !isOwn || stat.size > MOST || isLate) throw new Error("not trusted");
+		if (!stat.isFile() || !isOwn || stat.size > MOST_OUTPUT || isLate) throw new Error("not trusted");
 		return await file.readFile("utf8");
 	} finally {
 		await file.close();

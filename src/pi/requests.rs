@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::status::{self, PiStatus, SCHEMA};
 use crate::base::safe_json::object;
 use crate::disk::new_file;
+use crate::session::write::context_edit::NewEdit;
 
 /// The maximum time for a pi to accept a request. Even a busy pi needs only milliseconds.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -30,6 +31,8 @@ pub enum PiRequest {
         /// The label.
         text: String,
     },
+    /// Append edits of the context at the end of the next turn.
+    Edits(Vec<NewEdit>),
 }
 
 #[derive(Deserialize)]

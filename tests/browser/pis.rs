@@ -192,3 +192,21 @@ fn changes_by_pi_are_reported_despite_key_presses() {
         assert!(!browser.screen().contains("pi wrote the name"), "{keys}");
     }
 }
+
+#[test]
+fn edits_of_an_open_context_are_appended_by_its_pi() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "main");
+    let before = world.text("main");
+    browser.model.catalog.set_pis(
+        RunningPis { reported: vec![pi_in(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() },
+        NOW,
+    );
+    browser.press("l c home d enter");
+    shows(&browser, "at the end of its next turn");
+    let wanted = browser.take(Msg::Key("p".parse().unwrap()));
+    let [Effect::Ask(_, Work::SendToPi(_, PiRequest::Edits(edits)))] = &wanted[..] else { panic!("{wanted:?}") };
+    assert_eq!((&*edits[0].target, &*edits[0].replacement, edits.len()), ("u1", "null", 1));
+    assert!(world.text("main") == before && browser.model.layers.0.is_empty());
+}

@@ -361,6 +361,55 @@ fn pitree_within_the_real_pi() {
 
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
+fn contexts_are_edited_within_the_real_pi() {
+    let mut world = World::with_extension();
+    let mut pi = world.pi(&[]);
+    pi.wait_for_final("none-1");
+    world.say(&mut pi, "ask rice one", "answer rice one");
+    world.say(&mut pi, "ask rice two", "answer rice two");
+    let file = world.files()[0].clone();
+    let is_written = |text: &str| fs::read_to_string(&file).unwrap().contains(text);
+    wait_until(|| is_written("answer rice two"));
+    let edits = |file: &Path| -> Vec<Value> {
+        let all = entries(file).into_iter().filter(|entry| entry["type"] == "context_edit");
+        all.map(|entry| entry["targetId"].clone()).collect()
+    };
+    let omit = |pi: &mut Terminal, last: &str, keys: &str| {
+        pi.send("\x1bp");
+        pi.wait_selected(last);
+        pi.send("c");
+        pi.wait_for("A assistant");
+        pi.send(keys);
+        pi.wait_for("saves");
+        pi.send(ENTER);
+        pi.wait_for("Edit the context");
+    };
+    // By this pi, at the end of its next turn.
+    omit(&mut pi, "answer rice two", "Gkkkd");
+    pi.send("p");
+    pi.wait_for_final("pi appends the edits at the end of its next turn");
+    pi.send(ESC);
+    // pi's screen has no frame marks.
+    wait_until(|| !pi.contents().contains("Sessions"));
+    pi.wait_for_final("answer rice two");
+    assert_eq!(edits(&file), [] as [Value; 0]);
+    world.say(&mut pi, "ask rice three", "answer rice three");
+    let first = json!(id_of(&file, "ask rice one"));
+    wait_until(|| edits(&file) == [first.clone()]);
+    // In a fork, to which this pi then goes.
+    omit(&mut pi, "context omit", "Gkd");
+    pi.send("r");
+    pi.wait_for_final("Resumed session");
+    let fork = world.files().into_iter().find(|file| entries(file)[0].get("parentSession").is_some()).unwrap();
+    world.wait_open(&fork);
+    assert_eq!(edits(&fork), [first, json!(id_of(&file, "ask rice three"))]);
+    assert_eq!(edits(&file).len(), 1, "the session stays as it was");
+    world.say(&mut pi, "ask rice four", "answer rice four");
+    quit(pi);
+}
+
+#[test]
+#[ignore = "needs the real pi: run by scripts/pi/run terminal"]
 fn the_real_pi_reports_its_total_cost() {
     let mut world = World::with_extension();
     let file = world.talk("tea");

@@ -158,6 +158,7 @@ pub(crate) fn after_request(request: &PiRequest, result: Result<(), String>) -> 
     let message = match request {
         PiRequest::Name(_) => "pi wrote the name",
         PiRequest::Label { .. } => "pi wrote the label",
+        PiRequest::Edits(_) => "pi appends the edits at the end of its next turn",
     };
     match result {
         Ok(()) => Command::Notice(Tone::Active, message.into()),

@@ -14,8 +14,10 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, clean};
 use crate::catalog::context_edits::{EditWish, WantedEdit};
 use crate::catalog::context_suggestions::KEPT_LINES;
+use crate::catalog::live::SessionActivity;
 use crate::changes::{Request, SessionIdentity};
 use crate::keymap::{Action, KeyContext};
+use crate::pi::requests::PiRequest;
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::prompt::listing::Listing;
@@ -205,10 +207,21 @@ fn ask_to_write(model: &Model, view: &ContextView) -> Flow {
         Choice::new('r', "Fork and resume", "then start pi there", resume),
     ];
     let signs = running_pi_warnings(model, &[*session], None);
+    let is_end = tree.is_current_position(Some(at));
     if !signs.is_empty() {
         lines.extend(signs);
-        lines.push(DocLine::warning("That pi would not see the edits, so they go to a fork."));
-    } else if tree.is_current_position(Some(at)) {
+        lines.push(DocLine::warning("That pi would not see edits in the file, so they go to a fork."));
+        if let Some(pi) = model.catalog.live(*session).and_then(SessionActivity::reported).filter(|_| is_end) {
+            let request = Command::Task(Work::SendToPi(pi.clone(), PiRequest::Edits(edits.clone())), NextStep::Nothing);
+            let then = Command::All(vec![Command::CloseContext(true), request]);
+            choices.push(Choice::new(
+                'p',
+                "Let pi write",
+                "it appends them at the end of its next turn; no undo",
+                then,
+            ));
+        }
+    } else if is_end {
         choices.push(Choice::new('h', "Here", "append to this session; undo restores the contents", change(false)));
     }
     choices.push(cancel());

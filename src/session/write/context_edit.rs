@@ -1,5 +1,7 @@
 //! The contents of messages in context edits. They are raw JSON, so that signatures and unknown fields stay as they are.
 
+use serde::Serialize;
+
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count};
 use crate::session::entry::kind::EntryKind;
@@ -16,7 +18,7 @@ const LINE: usize = 400;
 const NO_IMAGE: &str = "[image left out]";
 
 /// A context edit to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewEdit {
     /// The ID of the edited entry.
     pub target: String,
