@@ -9,6 +9,7 @@ use crate::app::message::{Clip, Opener, TextCopy, Work};
 use crate::app::resume_target::ResumeTarget;
 use crate::app::settings::PickerOutput;
 use crate::app::ticket::Claim;
+use crate::app::title_request::TitleRequest;
 use crate::base::text::Tone;
 use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::catalog::moves::MoveSelection;
@@ -110,6 +111,8 @@ pub enum Command {
     ChangeFiles(Request),
     /// Shows the box of an export, with the choice of this key selected.
     Export(Box<ExportRequest>, char),
+    /// Shows the box of titles, and asks for them.
+    FindTitles(TitleRequest),
     /// Shows the box of slimming, with the choice of this key selected.
     Slim(Box<SlimRequest>, char),
     /// Marks these sessions, and shows only marked ones.

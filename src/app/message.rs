@@ -15,6 +15,7 @@ use crate::app::panes::reader::EntryForm;
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::settings::PickerOutput;
 use crate::app::ticket::Ticket;
+use crate::app::title_request::{TitleRequest, TitlesReply};
 use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
 use crate::catalog::compare::{CompareRequest, ComparedBranches, FinalFile};
 use crate::catalog::cost_sharing::SharedEntries;
@@ -241,6 +242,8 @@ pub enum Reply {
     Copied(String, bool),
     /// The plan of slimming.
     SlimmingPlanned(Box<SlimOverview>),
+    /// What is known of the titles of sessions.
+    Titles(TitlesReply),
     /// Suggestions for a clean-up.
     Suggested(Vec<CleanSuggestion>),
     /// The number of sessions that were planned so far.
@@ -321,6 +324,8 @@ pub enum Work {
     WriteLastSeen(BTreeMap<String, i64>),
     /// Ask pi whether it can go to an entry by itself.
     CheckPi,
+    /// Ask a program for titles of sessions.
+    FindTitles(TitleRequest),
     /// Send a request to a running pi.
     SendToPi(PiStatus, PiRequest),
     /// Read the tree of a session file.

@@ -22,5 +22,6 @@ pub mod session_text;
 pub mod settings;
 pub mod ticket;
 pub mod title;
+pub mod title_request;
 pub mod update;
 pub mod widgets;

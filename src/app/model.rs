@@ -227,6 +227,8 @@ pub struct Model {
     pub recent: Vec<Action>,
     /// `true` if the last click was on a layer. A second click in its place does not apply to the pane below.
     pub clicked_layer: bool,
+    /// The pending titles of sessions.
+    pub titles: Option<Claim>,
     /// The sessions that are measured for slimming.
     pub slimming: Option<PreparedSlimming>,
     /// The export that is prepared.

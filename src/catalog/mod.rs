@@ -26,6 +26,7 @@ pub mod live;
 pub(crate) mod lost_lines;
 pub mod lost_work;
 pub mod moves;
+pub(crate) mod naming;
 pub(crate) mod parents;
 pub mod pick;
 pub(crate) mod relations;

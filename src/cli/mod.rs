@@ -37,6 +37,7 @@ mod ls;
 mod machine;
 mod marks;
 mod move_sessions;
+mod name;
 mod output;
 mod pick;
 mod rename;
@@ -158,6 +159,7 @@ session_commands! {
     Pick(pick::PickCommand),
     Import(export::ImportCommand),
     Rename(rename::RenameCommand),
+    Name(name::NameCommand),
     Label(rename::LabelCommand),
     Mark(marks::MarkCommand),
     Rm(trash::RmCommand),

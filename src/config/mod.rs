@@ -228,6 +228,8 @@ pub struct Config {
     pub forks_inherit_tags: bool,
     /// The command of pi: a program and its arguments.
     pub pi: Vec<String>,
+    /// The command that prints a title: a program and its arguments; empty for pi.
+    pub name_command: Vec<String>,
     /// The behavior after starting pi.
     pub after_pi: AfterPi,
     /// The way in which pi gets to an entry.
@@ -272,6 +274,7 @@ impl Default for Config {
             filter_of_pi: true,
             tool_runs: true,
             pi: vec!["pi".to_owned()],
+            name_command: Vec::new(),
             after_pi: AfterPi::default(),
             go_by: GoBy::default(),
             trash: Vec::new(),
@@ -319,6 +322,14 @@ const SETTINGS: &[(&str, SettingReader)] = &[
         config.pi = strings(value)?;
         let named = config.pi.first().is_some_and(|program| !program.is_empty());
         named.then_some(()).ok_or_else(|| "must not be empty; use [\"pi\"]".to_owned())
+    }),
+    ("name-command", |config, value| {
+        config.name_command = match value.as_str() {
+            Some(program) => vec![program.to_owned()],
+            None => strings(value)?,
+        };
+        let named = config.name_command.first().is_none_or(|program| !program.is_empty());
+        named.then_some(()).ok_or_else(|| "program name is empty; use [] for pi".to_owned())
     }),
     ("after-pi", |config, value| choice(value).map(|after_pi| config.after_pi = after_pi)),
     ("go-by", |config, value| choice(value).map(|go_by| config.go_by = go_by)),

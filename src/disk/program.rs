@@ -6,8 +6,10 @@ use std::path::{PathBuf, absolute, is_separator};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
-use std::{env, thread};
+use std::{env, fs, thread};
 
+use crate::base::text::clean;
+use crate::disk::create::temp_folder;
 use crate::system::files::is_executable;
 use crate::system::programs;
 
@@ -116,6 +118,44 @@ pub(super) fn read_bytes(
     let Some(status) = ended(&mut child, |elapsed| elapsed >= limit)? else { return Ok(None) };
     let output = if status.success() { bytes.recv_timeout(LAST_OUTPUT).unwrap_or_default() } else { Vec::new() };
     Ok(Some((status, output)))
+}
+
+/// Runs a command with an input in an empty directory, and returns its output of at most 4 KB. It is stopped at the limit
+/// and when it is no longer wanted.
+///
+/// # Errors
+/// The command cannot be run, failed, or was stopped; with the last line that it printed to standard error.
+pub(crate) fn answer(
+    command: &[String],
+    input: Vec<u8>,
+    limit: Duration,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<String, String> {
+    let [program, arguments @ ..] = command else { return Err("the command is empty".into()) };
+    let failed = |error: io::Error| format!("cannot run {program}: {error}");
+    let path = find(program).ok_or_else(|| format!("cannot run {program}: not found"))?;
+    let dir = temp_folder("pitree-").map_err(|error| format!("cannot create a temporary directory: {error}"))?;
+    let mut command = Command::new(path);
+    command.args(arguments).current_dir(&dir);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = programs::start_apart(&mut command).map_err(failed)?;
+    if let Some(mut to) = child.stdin.take() {
+        thread::spawn(move || to.write_all(&input)); // the program can end before it has read all
+    }
+    let (text, errors) = (output(child.stdout.take()), output(child.stderr.take()));
+    let status = ended(&mut child, |elapsed| elapsed >= limit || !is_wanted());
+    let _ = fs::remove_dir_all(&dir); // the program may still write to it
+    match status.map_err(failed)? {
+        None if !is_wanted() => Err("canceled".into()),
+        None => Err(format!("{program} timed out after {} s and was stopped", limit.as_secs())),
+        Some(status) if status.success() => Ok(text.recv_timeout(LAST_OUTPUT).unwrap_or_default()),
+        Some(status) => {
+            let errors = errors.recv_timeout(LAST_OUTPUT).unwrap_or_default();
+            let last = errors.lines().rfind(|line| !line.trim().is_empty());
+            let last = last.map_or(String::new(), |last| format!(": {}", clean(last)));
+            Err(format!("{program} failed ({status}){last}"))
+        }
+    }
 }
 
 /// Returns the value of an environment variable.

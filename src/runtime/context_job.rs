@@ -1,13 +1,16 @@
-//! The model context of an entry, and planned edits of it.
+//! The model context of an entry, planned edits of it, and titles of sessions.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
 
 use crate::app::layers::context::{ContextTarget, EditRequest, PlannedEdits};
 use crate::app::message::Reply;
+use crate::app::title_request::{TitleRequest, TitlesReply};
 use crate::catalog::context_edits::plan_edits;
 use crate::catalog::context_suggestions::suggestions;
+use crate::catalog::naming;
 use crate::config::stats::price_table;
 use crate::disk::prompt;
 use crate::pi::prices;
@@ -48,5 +51,26 @@ impl JobContext {
         let dollars = rates.map(|rates| plan.dollars(&rates));
         let problem = obeys_context_edits(&config.pi, self.state_dir.as_deref()).err();
         Ok(PlannedEdits { wanted, plan, dollars, problem })
+    }
+
+    /// Asks a program for titles of sessions; before pi is asked for the first time, the cost.
+    pub(super) fn titles(
+        &self,
+        request: TitleRequest,
+        is_wanted: &(dyn Fn() -> bool + Sync),
+        reply: &mut dyn FnMut(Reply) -> bool,
+    ) -> Result<TitlesReply> {
+        let config = &self.settings.config;
+        let all = request.sessions.len();
+        if !request.is_confirmed && config.name_command.is_empty() {
+            return Ok(TitlesReply::Cost(request, naming::cost_of(all, config)));
+        }
+        let rules = ChosenRules::new(&config.redact)?;
+        let paths: Vec<PathBuf> = request.sessions.iter().map(|session| session.path.clone()).collect();
+        let mut report = |done| {
+            reply(Reply::Titles(TitlesReply::Progress(done, all)));
+        };
+        let titles = naming::titles(&paths, &naming::command(config), &rules, is_wanted, &mut report);
+        Ok(TitlesReply::Done(request.sessions.into_iter().zip(titles).collect()))
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow};
 
 use crate::app::message::{Msg, Opener, TextCopy};
 use crate::app::settings::Settings;
@@ -82,6 +82,21 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
         }
         (failure, ..) => Msg::Shown(failure),
     })
+}
+
+/// Edits a text in the user's editor, for the command line. Returns the edited text.
+///
+/// # Errors
+/// There is no editor, or it failed.
+pub(crate) fn edit(name: &str, text: &str) -> Result<String> {
+    let line = command_line(Opener::Editor).context("no editor configured; set VISUAL or EDITOR")?;
+    let program = line.split_whitespace().next().unwrap_or_default().to_owned();
+    let file = TempCopy::new(name, text.as_bytes()).context("cannot create a temporary copy")?;
+    signals::lend_terminal();
+    let status = programs::run(&mut programs::shell(&line, &file.file));
+    let status = status.with_context(|| format!("cannot start {program}"))?;
+    failure(&program, status).map_or(Ok(()), |why| Err(anyhow!("{why}")))?;
+    file.text().context("cannot read the edited text")
 }
 
 /// Returns the configured or the default program, or `None` without an editor.

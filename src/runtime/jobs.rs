@@ -235,6 +235,7 @@ impl JobContext {
                 Some(Reply::SessionMeasured(Box::new(measured)))
             }
             Work::Export(request) => Some(Reply::Exported(with_text_error(self.export(*request).map(Box::new)))),
+            Work::FindTitles(request) => Some(Reply::Titles(self.titles(request, &is_wanted, reply)?)),
             Work::PlanSlimming(targets, rules) => {
                 let overview = cleanup_job::plan_slimming(&targets, rules, |done| {
                     is_wanted() && reply(Reply::SlimmingProgress(done))

@@ -44,6 +44,7 @@ mod space;
 mod statistics;
 mod subagents;
 mod tickets;
+mod titles;
 mod unread;
 mod welcome;
 mod worktrees;

@@ -22,6 +22,7 @@ mod lost_work;
 mod marks;
 mod moving;
 mod names;
+mod naming;
 mod newer;
 mod outlines;
 mod parents;

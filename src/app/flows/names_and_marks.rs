@@ -181,7 +181,7 @@ pub(super) fn selected(
 }
 
 /// Returns a session to change.
-pub(super) fn expected(model: &Model, key: SessionKey) -> ExpectedSession {
+pub(crate) fn expected(model: &Model, key: SessionKey) -> ExpectedSession {
     ExpectedSession::of(&model.catalog[key].facts())
 }
 

@@ -163,6 +163,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             movement(action, page).into_iter().for_each(|by| go(model, by));
         }
         Action::Rename
+        | Action::FindTitles
         | Action::Label
         | Action::Pin
         | Action::Tags

@@ -1,6 +1,6 @@
 //! Execution of commands.
 
-use super::{context, prepared_boxes, search};
+use super::{context, prepared_boxes, search, titles};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{resume, trash_and_archive};
 use crate::app::layers::Layer;
@@ -40,6 +40,7 @@ impl Model {
                 view.claim = Some(self.ask_or(Work::Context(target), context::fail));
                 self.layers.push(view);
             }
+            Command::FindTitles(request) => titles::find(self, request),
             Command::Close(place) => self.layers.close(place),
             Command::CloseContext(with_question) => drop(context::close(self, with_question)),
             Command::ShortenMessages(lines) => context::shorten(self, &lines),

@@ -1,6 +1,6 @@
 //! The menus and the help: the actions that apply, and the flows of those that have one.
 
-use super::{context, prepared_boxes};
+use super::{context, prepared_boxes, titles};
 use crate::app::flows::{Flow, cleanup, copy, directories, export, names_and_marks, resume, trash_and_archive};
 use crate::app::layers::menu::MenuView;
 use crate::app::model::Model;
@@ -11,6 +11,7 @@ use crate::keymap::{Action, Group, Menu};
 pub(super) fn flow_of(action: Action) -> Option<fn(&Model) -> Flow> {
     Some(match action {
         Action::Rename => names_and_marks::rename,
+        Action::FindTitles => titles::open,
         Action::Label => names_and_marks::label,
         Action::Pin => names_and_marks::pin,
         Action::Tags => names_and_marks::tags,

@@ -18,6 +18,7 @@ mod search;
 mod session_facts;
 mod stats;
 mod sync;
+mod titles;
 mod unread;
 
 use crate::app::flows::{self, names_and_marks};

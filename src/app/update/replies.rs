@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{comparison, context, family, files, prepared_boxes, reader, search, session_facts, stats, unread};
+use super::{comparison, context, family, files, prepared_boxes, reader, search, session_facts, stats, titles, unread};
 
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks};
@@ -177,6 +177,7 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
                 model.execute(cleanup::ask(suggestions));
             }
         }
+        Reply::Titles(reply) => titles::on_reply(model, reply),
         Reply::SlimmingProgress(done) => {
             prepared_boxes::update_slimming(model, ticket, |prepared| prepared.done = Some(done));
         }

@@ -1,7 +1,7 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the reader, and
 //! palettes.
 
-use super::{family, files, prepared_boxes, reader, search, session_facts, stats, unread};
+use super::{family, files, prepared_boxes, reader, search, session_facts, stats, titles, unread};
 use crate::app::layers::palette::Palette;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
@@ -57,6 +57,7 @@ pub(super) fn sync(model: &mut Model) {
     files::sync(model);
     model.layers.fit(model.size);
     prepared_boxes::forget_slimming(model);
+    titles::forget(model);
     welcome(model);
     unread::sync(model);
     if let Some(area) = model.area(KeyContext::Reader) {

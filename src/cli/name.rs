@@ -1,0 +1,191 @@
+//! `pitree name`: titles for sessions without a name, by pi or another program.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use crate::base::numbers::count;
+use crate::base::text::clean;
+use crate::catalog::naming;
+use crate::catalog::{Catalog, SessionKey};
+use crate::changes::{ExpectedSession, Request};
+use crate::cli::change::{ChangePrinter, ConfirmedArgs};
+use crate::cli::output::{PathFields, object};
+use crate::cli::selection::sessions_to_change;
+use crate::cli::{CommandContext, Exit, completions, output};
+use crate::disk::locate;
+use crate::pi::running;
+use crate::pi::warnings::is_open;
+use crate::runtime::external;
+use crate::runtime::secret_rules::ChosenRules;
+
+/// Name sessions that have no name
+///
+/// Asks pi, or the `name-command` of the configuration, for a title of each session. The program gets a digest of the
+/// conversation, without likely secrets: prompts, answers in brief, files and commits. Before anything is written, the
+/// titles are listed; they can be accepted or edited. Skips sessions that a pi has open.
+#[derive(Debug, clap::Args)]
+pub(super) struct NameCommand {
+    /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
+    #[arg(value_name = "SESSION|QUERY", add = completions::sessions())]
+    words: Vec<OsString>,
+    /// Name all sessions without a name, except those of subagents
+    #[arg(long, conflicts_with = "words")]
+    all_unnamed: bool,
+    #[command(flatten)]
+    confirmed: ConfirmedArgs,
+}
+
+impl NameCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        if self.words.is_empty() && !self.all_unnamed {
+            bail!("name the sessions: SESSION or QUERY, or --all-unnamed");
+        }
+        let changer = ChangePrinter::new(context, &self.confirmed.args)?;
+        let asks = self.confirmed.asks()?;
+        let catalog = context.catalog();
+        let sessions = self.sessions(catalog, context)?;
+        if sessions.is_empty() {
+            return output::nothing("no session without a name");
+        }
+        if self.confirmed.args.dry_run {
+            return self.list(catalog, &sessions, context);
+        }
+        let counted = count(sessions.len(), "session", "sessions");
+        if asks && context.config.name_command.is_empty() {
+            output::note(&naming::cost_of(sessions.len(), &context.config));
+            if !output::is_yes(&format!("Ask pi for titles of {counted}?"))? {
+                return output::nothing("nothing was asked or written");
+            }
+        }
+        let expected = |&key: &SessionKey| {
+            let session = &catalog[key];
+            ExpectedSession { path: session.path.clone(), id: session.header.id.clone() }
+        };
+        let expected: Vec<ExpectedSession> = sessions.iter().map(expected).collect();
+        let rules = ChosenRules::new(&context.config.redact)?;
+        let mut report = |done: usize| {
+            output::progress_of(done, expected.len(), "titles");
+        };
+        let paths: Vec<PathBuf> = expected.iter().map(|session| session.path.clone()).collect();
+        let titles = naming::titles(&paths, &naming::command(&context.config), &rules, &|| true, &mut report);
+        let (mut named, mut failed) = (Vec::new(), Vec::new());
+        for (session, title) in expected.iter().cloned().zip(titles) {
+            match title {
+                Ok(title) => named.push((session, title)),
+                Err(why) => failed.push((session, why)),
+            }
+        }
+        self.print_failed(&failed)?;
+        if named.is_empty() {
+            return output::nothing("no title was found; nothing was written");
+        }
+        if asks {
+            named = match accepted(named, catalog, context)? {
+                Some(named) => named,
+                None => return output::nothing("nothing was written"),
+            };
+        }
+        changer.finish(&Request::RenameAll { sessions: named })
+    }
+
+    /// Returns the chosen sessions without a name that can be named.
+    fn sessions(&self, catalog: &Catalog, context: &CommandContext) -> Result<Vec<SessionKey>> {
+        let mut chosen = if self.all_unnamed {
+            let mut all: Vec<SessionKey> = catalog.keys().filter(|&key| !catalog[key].facts().is_subagent()).collect();
+            catalog.sort_newest_first(&mut all);
+            all
+        } else {
+            sessions_to_change(&self.words, false, catalog, context)?
+        };
+        let pis = running::running(locate::state_dir().as_deref());
+        let (mut open, mut others) = (0, 0);
+        chosen.retain(|&key| {
+            let session = &catalog[key];
+            let is_other = session.facts().is_mirrored() || session.facts().is_archived();
+            let is_named = session.name.is_some();
+            let is_open = !is_named && !is_other && is_open(session, &pis);
+            open += usize::from(is_open);
+            others += usize::from(is_other && !is_named);
+            !is_named && !is_other && !is_open
+        });
+        if open > 0 {
+            output::note(&format!("skipped {} that a pi has open", count(open, "session", "sessions")));
+        }
+        if others > 0 {
+            output::note(&format!(
+                "skipped {} in the archive or on other machines",
+                count(others, "session", "sessions")
+            ));
+        }
+        Ok(chosen)
+    }
+
+    /// Lists the sessions that would be named.
+    fn list(&self, catalog: &Catalog, sessions: &[SessionKey], context: &CommandContext) -> Result<Exit> {
+        if context.config.name_command.is_empty() {
+            output::note(&naming::cost_of(sessions.len(), &context.config));
+        }
+        if self.confirmed.args.json {
+            for &key in sessions {
+                let session = &catalog[key];
+                let path = PathFields::from(&*session.path);
+                output::json(&object! { #[serde(flatten)] path, id: &session.header.id, title: session.title() })?;
+            }
+            return Ok(Exit::Done);
+        }
+        let row = |&key: &SessionKey| [catalog[key].header.id.clone(), catalog[key].title().to_owned()];
+        context.table("id~8 title~100", sessions.iter().map(row), "")?;
+        Ok(Exit::Done)
+    }
+
+    fn print_failed(&self, failed: &[(ExpectedSession, String)]) -> Result<()> {
+        for (ExpectedSession { path, id }, error) in failed {
+            if self.confirmed.args.json {
+                output::json(&object! { #[serde(flatten)] path: PathFields::from(&**path), id, error })?;
+            } else {
+                output::note(&format!("unnamed: {id}: {error}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sessions with their names.
+type Named = Vec<(ExpectedSession, String)>;
+
+/// Shows the titles, and lets the user accept, edit or decline them.
+fn accepted(named: Named, catalog: &Catalog, context: &CommandContext) -> Result<Option<Named>> {
+    let title = |session: &ExpectedSession| {
+        let key = catalog.key_of(&session.path);
+        key.map_or_else(String::new, |key| catalog[key].title().to_owned())
+    };
+    let rows = named.iter().map(|(session, name)| [session.id.clone(), name.clone(), title(session)]);
+    context.table("id~8 name first-prompt~60", rows.collect::<Vec<_>>(), "")?;
+    let names = count(named.len(), "name", "names");
+    match &*output::ask(&format!("Write {names}? y: yes, e: edit them first, n: no"))?.to_lowercase() {
+        "y" | "yes" => Ok(Some(named)),
+        "e" => edited(named).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Lets the user edit the names.
+fn edited(named: Named) -> Result<Named> {
+    let line = |(session, name): &(ExpectedSession, String)| format!("{}\t{name}\n", session.id);
+    let lines: String = named.iter().map(line).collect();
+    let text = format!("# Edit the names after the tabs. Sessions without a line stay unnamed.\n{lines}");
+    let mut sessions: HashMap<String, ExpectedSession> =
+        named.into_iter().map(|(session, _)| (session.id.clone(), session)).collect();
+    let mut edited = Vec::new();
+    for line in external::edit("names.txt", &text)?.lines() {
+        let Some((id, name)) = line.split_once('\t').filter(|(id, _)| !id.starts_with('#')) else { continue };
+        let Some(session) = sessions.remove(id) else {
+            bail!("not the ID of a listed session: {}; nothing was written", clean(id));
+        };
+        edited.push((session, name.trim().to_owned()));
+    }
+    Ok(edited)
+}
