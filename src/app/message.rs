@@ -133,6 +133,8 @@ pub enum Reply {
     PiNavigates(Result<(), String>),
     /// Result of a request to a running pi.
     PiAnswered(PiRequest, Result<(), String>),
+    /// The terminal of a running pi was selected or can be reached, or why not.
+    Terminal(Result<(), String>),
     /// Some of the files were read.
     Scanned {
         /// The sessions.
@@ -328,6 +330,8 @@ pub enum Work {
     FindTitles(TitleRequest),
     /// Send a request to a running pi.
     SendToPi(PiStatus, PiRequest),
+    /// Select the terminal of a running pi; with `false`, only check that it can be reached.
+    GoToTerminal(PiStatus, bool),
     /// Read the tree of a session file.
     Open(PathBuf),
     /// Find the entries at which forks left the open session, and the sessions that share its entries.

@@ -16,6 +16,8 @@ pub struct ResumeTarget {
     /// The directories to choose from if the working directory is missing, the chosen one first; `None` until it is
     /// checked.
     pub dirs: Option<Vec<ResumeDir>>,
+    /// Whether the terminal of a pi that has the session open can be reached; `None` until it is checked.
+    pub has_terminal: Option<bool>,
 }
 
 /// A directory to resume in instead of a missing one.
@@ -42,7 +44,7 @@ impl Eq for ResumeTarget {}
 impl ResumeTarget {
     /// Creates a target whose working directory is not checked yet.
     pub(crate) fn new(session: SessionKey, entry: Option<(Arc<Tree>, EntryIndex)>) -> Self {
-        Self { session, entry, dirs: None }
+        Self { session, entry, dirs: None, has_terminal: None }
     }
 
     /// Returns the entry with its tree and position, unless pi resumes there when it opens the session.

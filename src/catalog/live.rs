@@ -110,6 +110,11 @@ impl Catalog {
         self.live.get(&key)
     }
 
+    /// Returns the most urgent pi of this machine that reports to have a session open.
+    pub(crate) fn pi_here(&self, key: SessionKey) -> Option<&PiStatus> {
+        self.live(key).and_then(SessionActivity::reported).filter(|_| !self[key].facts().is_mirrored())
+    }
+
     /// Returns `true` if a pi that does not report its session runs in the directory of a session.
     pub fn is_pi_in_dir_of(&self, key: SessionKey) -> bool {
         self.pis.by_dir.contains_key(Path::new(self[key].facts().cwd()))

@@ -1,7 +1,7 @@
 //! The only user of the file system. [`locate`] finds session directories, and [`scan`] and [`load`] read sessions.
 //! [`append`] safely adds one line, and `create` writes new files. [`watch`] and [`incremental`] detect changes. Other
 //! modules handle the trash, lasting marks (`marks`), shown messages (`last_seen`), locks (`lock`), missing directories ([`relocations`]), git worktrees
-//! (`worktrees`), other programs (`program`) and files of interrupted operations ([`leftovers`]).
+//! (`worktrees`), other programs (`program`), their terminals (`terminals`) and files of interrupted operations ([`leftovers`]).
 //! [`prompt`] reads the model context. `archive` reads archived sessions, and
 //! `archive_files` writes and restores them. `bug_log` writes the log for bug reports. `session` interprets lines.
 
@@ -38,6 +38,7 @@ pub mod scan;
 pub(crate) mod session_file;
 pub(crate) mod startup_files;
 pub(crate) mod state;
+pub(crate) mod terminals;
 pub mod trash;
 pub(crate) mod vacated;
 pub mod watch;

@@ -97,6 +97,14 @@ pub(crate) fn read_to_end(command: Command, limit: Duration) -> io::Result<Optio
     Ok(Some((status, String::from_utf8_lossy(&output).into_owned())))
 }
 
+/// Runs a program of the PATH with an environment variable, and returns its output like [`read_to_end`]. Returns `None` if
+/// it is missing, failed or exceeded its time limit.
+pub(super) fn output_of(words: &[&str], variable: Option<(&str, &str)>, limit: Duration) -> Option<String> {
+    let mut command = Command::new(find(words.first()?)?);
+    command.args(&words[1..]).envs(variable);
+    read_to_end(command, limit).ok()?.filter(|(status, _)| status.success()).map(|(_, output)| output)
+}
+
 /// Runs a command with an input. Returns its status, and at most `most` bytes of its output if it succeeded. Returns
 /// `None` if it exceeded its time limit.
 ///

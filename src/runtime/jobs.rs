@@ -13,6 +13,7 @@ use crate::app::message::{ChangeReply, EntryLocation, Opener, Reply, Work};
 use crate::app::panes::reader::EntryForm;
 use crate::app::settings::Settings;
 use crate::app::ticket::Ticket;
+use crate::base::paths::shorten;
 use crate::catalog::compare::{ComparedBranches, final_files};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::{ExportRequest, ExportResult, ExportRun, ExportTo};
@@ -29,7 +30,7 @@ use crate::disk::incremental::{OwnChanges, is_fresh};
 use crate::disk::load::{self, EntryReader, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
-use crate::disk::{bug_log, last_seen, locate, relocations, scan};
+use crate::disk::{bug_log, last_seen, locate, relocations, scan, terminals};
 use crate::export::entry;
 use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, prices, requests, running};
@@ -175,6 +176,10 @@ impl JobContext {
                 let state = self.state_dir.as_deref().ok_or_else(none);
                 let reported = state.and_then(|state| requests::ask(state, &pi, &what));
                 Some(Reply::PiAnswered(what, reported))
+            }
+            Work::GoToTerminal(pi, selects) => {
+                let dir = shorten(&pi.cwd, &self.settings.home);
+                Some(Reply::Terminal(terminals::go(pi.pid, &dir, selects)))
             }
             Work::CheckPi => Some(Reply::PiNavigates(match self.settings.config.go_by {
                 GoBy::Itself if self.settings.demo => Ok(()), // pi need not be installed

@@ -22,6 +22,9 @@ pub(crate) const RAISE_WATCHERS: &str = " (raise fs.inotify.max_user_instances)"
 /// The directory of all processes.
 pub(crate) const PROCESSES: Option<&str> = Some("/proc");
 
+/// The major device number of pseudo-terminals below `/dev/pts`.
+const PSEUDO_TERMINALS: u32 = 136;
+
 /// Identifies this machine and PID namespace, in the format of pitree's extension.
 pub(crate) fn namespace_id() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -36,15 +39,38 @@ pub(crate) fn boot_time() -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-/// Returns `true` if a process with this start time is still running. The time is in ticks since boot, the 22nd field
-/// of its status after the name, which can contain anything.
+/// Returns a field of the status of a process, counted from its state, which follows the name.
+fn status_field(pid: u32, at: usize) -> Option<String> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name can contain anything.
+    String::from_utf8_lossy(&stat).rsplit_once(") ")?.1.split(' ').nth(at).map(String::from)
+}
+
+/// Returns `true` if a process with this start time is still running. The time is in ticks since boot.
 pub(crate) fn runs(pid: u32, start: &str) -> bool {
-    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let stat = String::from_utf8_lossy(&stat);
-    let mut fields = stat.rsplit_once(") ").into_iter().flat_map(|(_, rest)| rest.split(' '));
     // A zombie process has a start time too.
-    let is_over = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
-    !is_over && fields.nth(18) == Some(start)
+    let is_over = status_field(pid, 0).is_none_or(|state| matches!(&*state, "Z" | "X"));
+    !is_over && status_field(pid, 19).is_some_and(|field| field == start)
+}
+
+/// Returns the path of the controlling terminal of a process.
+pub(crate) fn terminal_of(pid: u32) -> Option<String> {
+    let device: u64 = status_field(pid, 4)?.parse().ok().filter(|&device| device != 0)?;
+    if major(device) == PSEUDO_TERMINALS {
+        return Some(format!("/dev/pts/{}", minor(device)));
+    }
+    let input = fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
+    input.to_str().filter(|path| path.starts_with("/dev/tty")).map(String::from)
+}
+
+/// Returns an environment variable that a process was started with.
+pub(crate) fn variable_of(pid: u32, name: &str) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let variables = environment.split(|&byte| byte == 0).filter_map(|variable| str::from_utf8(variable).ok());
+    variables
+        .filter_map(|variable| variable.split_once('='))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.into())
 }
 
 /// Describes the process that holds the lock of a file, if known.

@@ -37,6 +37,16 @@ pub(crate) fn runs(pid: u32, start: &str) -> bool {
     system.process(pid).zip(start.ok()).is_some_and(|(process, start)| process.start_time().abs_diff(start) <= 2)
 }
 
+/// Returns `None`: `ps` prints the terminal.
+pub(crate) fn terminal_of(_pid: u32) -> Option<String> {
+    None
+}
+
+/// Returns `None`: the environment of other processes is unknown.
+pub(crate) fn variable_of(_pid: u32, _name: &str) -> Option<String> {
+    None
+}
+
 /// Returns `None`: the lock holder is unknown.
 pub(crate) fn lock_holder(_file: &File) -> Option<String> {
     None

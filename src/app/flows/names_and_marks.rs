@@ -8,7 +8,6 @@ use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, clean};
 use crate::catalog::SessionKey;
-use crate::catalog::live::SessionActivity;
 use crate::changes::{ExpectedSession, NewMark, Request, SessionIdentity};
 use crate::keymap::KeyContext;
 use crate::pi::requests::PiRequest;
@@ -141,10 +140,8 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
 /// Asks who writes the line if a running pi has the session open: that pi shows only what it writes itself, until it
 /// reopens the session.
 fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
-    let status = model.catalog.live(session).and_then(SessionActivity::reported);
     // Requests reach only pis of this machine.
-    let status = status.filter(|_| !model.catalog[session].facts().is_mirrored());
-    let (Some(what), Some(pi)) = (what, status) else { return here };
+    let (Some(what), Some(pi)) = (what, model.catalog.pi_here(session)) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = trash_and_archive::running_pi_warnings(model, &[session], Some(text));
     let request = Command::Task(Work::SendToPi(pi.clone(), what), NextStep::Nothing);

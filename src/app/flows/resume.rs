@@ -85,6 +85,9 @@ pub(crate) fn ask(model: &Model, target: ResumeTarget) -> Command {
         }
     }
     let settings = &model.settings;
+    if let (Some(pi), None, None) = (model.catalog.pi_here(target.session), settings.picker, target.has_terminal) {
+        return Command::Task(Work::GoToTerminal(pi.clone(), false), NextStep::AskToResume(target.into()));
+    }
     let cwd = &session.header.cwd;
     let needs_dir = !(is_mirrored || settings.demo || settings.picker.is_some() || cwd.is_empty());
     if needs_dir && target.dirs.is_none() {
@@ -99,6 +102,21 @@ pub(crate) fn ask(model: &Model, target: ResumeTarget) -> Command {
             Command::Resume(ResumePlan::of(remote_start(session, tree, chosen)))
         }
         _ => Command::show(question(model, &target, session)),
+    }
+}
+
+/// Goes to the terminal of the pi that has the selected session open.
+///
+/// # Errors
+/// No session is selected, or no pi reports that it has it open.
+pub(crate) fn go_to_terminal(model: &Model) -> Flow {
+    let (key, session) = model.target_session().ok_or(NO_SESSION)?;
+    match (model.catalog.pi_here(key), machine_paths::machine(&session.path)) {
+        (Some(pi), _) => Ok(Command::Task(Work::GoToTerminal(pi.clone(), true), NextStep::Nothing)),
+        (None, Some(machine)) if model.catalog.is_live(key) => {
+            Ok(Command::warn(format!("the terminal of this pi is on {machine}")))
+        }
+        _ => Err("no pi reports that it has this session open"),
     }
 }
 
@@ -173,6 +191,10 @@ fn question(model: &Model, target: &ResumeTarget, session: &SharedLazySession) -
         let what = "show each message the model will see, with token counts";
         let context = Choice::new('c', "Context", what, Command::ShowContext(sees));
         choices.push(Choice { stays: true, ..context });
+    }
+    if let (Some(pi), Some(true)) = (model.catalog.pi_here(key), target.has_terminal) {
+        let go = Command::Task(Work::GoToTerminal(pi.clone(), true), NextStep::Nothing);
+        choices.insert(0, Choice::new('t', "Go to its terminal", format!("where pi (pid {}) runs", pi.pid), go));
     }
     choices.push(cancel());
     let title = match (is_live, entry) {

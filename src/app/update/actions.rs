@@ -34,6 +34,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
         model.recent.insert(0, action);
         model.recent.truncate(MAX_RECENT);
     }
+    if let Some(flow) = flow_of(action) {
+        return model.execute(flow(model).unwrap_or_else(Command::warn));
+    }
     let page = if model.focus == KeyContext::Sessions { model.sessions.page() } else { model.height(model.focus) };
     let page = page.saturating_sub(1).max(1);
     match action {
@@ -114,15 +117,8 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::MarkAll => mark_all(model),
         Action::Search => search::open(model, ""),
         Action::SearchEverything => search::toggle_everything(model),
-        Action::NextSort
-        | Action::WaitingFirst
-        | Action::NamedOnly
-        | Action::HereOnly
-        | Action::ShowSubagents
-        | Action::MarkedOnly
-        | Action::ShowArchived => {
-            change_list(model, action);
-        }
+        Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly => change_list(model, action),
+        Action::ShowSubagents | Action::MarkedOnly | Action::ShowArchived => change_list(model, action),
         Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
         Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
         Action::PreviousFilter => model.tree.set_filter(model.tree.filter.previous()),
@@ -152,37 +148,16 @@ pub(super) fn act(model: &mut Model, action: Action) {
         }
         Action::GoOver => family::go_over(model),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
-        Action::FilterDefault
-        | Action::FilterNoTools
-        | Action::FilterUserOnly
-        | Action::FilterLabeledOnly
-        | Action::FilterAll
-        | Action::FilterOutline
-        | Action::FilterTurns => toggle_filter(model, action),
+        Action::FilterDefault | Action::FilterNoTools | Action::FilterUserOnly => toggle_filter(model, action),
+        Action::FilterLabeledOnly | Action::FilterAll => toggle_filter(model, action),
+        Action::FilterOutline | Action::FilterTurns => toggle_filter(model, action),
         Action::Up | Action::Down | Action::PageUp | Action::PageDown | Action::First | Action::Last => {
             movement(action, page).into_iter().for_each(|by| go(model, by));
         }
-        Action::Rename
-        | Action::FindTitles
-        | Action::Label
-        | Action::Pin
-        | Action::Tags
-        | Action::Annotate
-        | Action::Fork
-        | Action::Context
-        | Action::Repair
-        | Action::UnreadableFiles
-        | Action::Slim
-        | Action::Export
-        | Action::Delete
-        | Action::Archive
-        | Action::Move
-        | Action::Copy => {
-            if let Some(flow) = flow_of(action) {
-                let command = flow(model).unwrap_or_else(Command::warn);
-                model.execute(command);
-            }
-        }
+        // These have a flow.
+        Action::Rename | Action::Label | Action::Pin | Action::Tags | Action::Annotate | Action::Fork => {}
+        Action::Context | Action::Repair | Action::UnreadableFiles | Action::Slim | Action::Export => {}
+        Action::Delete | Action::Archive | Action::Move | Action::Copy | Action::Terminal | Action::FindTitles => {}
         // Layers handle these actions.
         Action::MarkUp | Action::MarkDown | Action::MarkTurn | Action::MarkTool | Action::SuggestEdits => {}
         Action::OmitMessage | Action::ShortenMessage | Action::ReplaceMessage | Action::RestoreMessage => {}

@@ -17,6 +17,7 @@ pub(super) fn flow_of(action: Action) -> Option<fn(&Model) -> Flow> {
         Action::Tags => names_and_marks::tags,
         Action::Annotate => names_and_marks::note,
         Action::Fork => resume::fork,
+        Action::Terminal => resume::go_to_terminal,
         Action::Context => context::open,
         Action::Repair => cleanup::ask_to_repair,
         Action::UnreadableFiles => cleanup::unreadable_files,

@@ -137,6 +137,14 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
                 model.execute(Command::AskToResume(target));
             }
         }
+        Reply::Terminal(result) => match (model.end_task(ticket), result) {
+            (Some(NextStep::AskToResume(mut target)), result) => {
+                target.has_terminal = Some(result.is_ok());
+                model.execute(Command::AskToResume(target));
+            }
+            (_, Ok(())) => model.show_notice(Tone::Active, "went to the terminal of pi"),
+            (_, Err(why)) => model.execute(Command::note("Terminal not reached", why)),
+        },
         Reply::Remembered(kept) => {
             if let Some(plan) = model.end_resuming(ticket) {
                 model.execute(match kept {
