@@ -1,20 +1,21 @@
 //! `pitree live`: lists running pi processes and their states.
 
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, bail};
 
-use crate::base::numbers::dollars;
+use crate::base::numbers::{self, dollars};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
-use crate::base::{sort, time};
+use crate::base::{machine_paths, sort, time};
 use crate::cli::output::{PathFields, object};
-use crate::cli::{CommandContext, Exit, now, output, resolve};
-use crate::disk::locate;
-use crate::pi::running;
-use crate::pi::running::RunningPis;
+use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
+use crate::disk::{locate, terminals};
+use crate::pi::running::{self, RunningPis};
 use crate::pi::status::{PiState, PiStatus};
+use crate::pi::warnings::has_open;
 
 /// List running pi processes and their state
 ///
@@ -31,38 +32,71 @@ pub(super) struct LiveCommand {
     /// pi reports its state
     #[arg(long, conflicts_with = "json")]
     line: bool,
+    /// Go to the terminal of the pi that has this session open: a pane of tmux, WezTerm or kitty
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["json", "follow", "line"], add = completions::sessions())]
+    go: Option<OsString>,
+}
+
+/// Go to the terminal of the pi that has waited longest for you
+///
+/// A pi waits at a question, at an error, or at the end of its answer. The terminal is a pane of tmux, WezTerm or kitty.
+#[derive(Debug, clap::Args)]
+pub(super) struct NextCommand {}
+
+impl NextCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        context.refuse_samples()?;
+        let reported = running::reported(locate::state_dir().as_deref());
+        running::longest_waiting(&reported)
+            .map_or_else(|| output::nothing("no pi waits for you"), |pi| go_to(pi, context))
+    }
+}
+
+/// Goes to the terminal of a pi.
+fn go_to(pi: &PiStatus, context: &CommandContext) -> Result<Exit> {
+    if let Some(machine) = machine_paths::machine(&pi.session) {
+        bail!("the terminal of this pi is on {machine}; run `pitree live --go` there");
+    }
+    terminals::go(pi.pid, &shorten(&pi.cwd, &context.home), true).map_err(Error::msg)?;
+    Ok(Exit::Done)
+}
+
+/// Goes to the terminal of the most urgent pi that has a session open. pi creates the file with the first answer, so that
+/// the ID can be that of a session without a file.
+fn go_to_session(word: &OsStr, context: &CommandContext) -> Result<Exit> {
+    let (session, reported) = (context.session(word).and_then(|path| resolve::digest(&path)), context.reported_pis());
+    let is_open = |pi: &&PiStatus| *word == *pi.id || session.as_ref().is_ok_and(|session| has_open(pi, session));
+    match (reported.iter().filter(is_open).min_by_key(|pi| pi.urgency()), &session) {
+        (Some(pi), _) => go_to(pi, context),
+        (None, Ok(_)) => output::nothing("no pi reports that it has this session open"),
+        (None, Err(_)) => session.map(|_| Exit::Nothing),
+    }
 }
 
 impl LiveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         context.refuse_samples()?;
+        if let Some(word) = &self.go {
+            return go_to_session(word, context);
+        }
         let state = locate::state_dir().context("cannot locate the state directory: no home directory; set HOME")?;
-        if self.line {
-            line(&running::reported(Some(&state)))?;
-            return Ok(Exit::Done);
-        }
-        let mut titles = SessionTitles::default();
-        if !self.follow {
-            let pis = running::running(Some(&state));
-            match self.json {
-                true => json(&pis)?,
-                false => list(&pis, &mut titles, context)?,
-            }
-            return Ok(Exit::Done);
-        }
-        let mut last: Option<RunningPis> = None;
-        let mut ended = Ok(());
-        running::follow(&state, |pis| {
-            ended = match (&last, self.json) {
+        let (mut titles, mut last, mut printed) = (SessionTitles::default(), None, Ok(()));
+        let mut print = |pis: RunningPis| {
+            printed = match (&last, self.json) {
                 (_, true) => json(&pis),
                 (None, false) => list(&pis, &mut titles, context),
-                (Some(last), false) => changes((last, &pis), &mut titles, context),
+                (Some(last), false) => changes(last, &pis, &mut titles, context),
             }
             .and_then(|()| Ok(output::flush()?));
             last = Some(pis);
-            ended.is_ok()
-        });
-        ended.map(|()| Exit::Done)
+            printed.is_ok()
+        };
+        match (self.line, self.follow) {
+            (true, _) => line(&running::reported(Some(&state)))?,
+            (false, true) => running::follow(&state, print),
+            (false, false) => drop(print(running::running(Some(&state)))),
+        }
+        printed.map(|()| Exit::Done)
     }
 }
 
@@ -72,10 +106,7 @@ fn line(reported: &[PiStatus]) -> Result<()> {
     let counts = PiState::ALL.iter().map(|&state| (count(state), state.name()));
     let words: Vec<String> =
         counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
-    if !words.is_empty() {
-        output::line(words.join(" "))?;
-    }
-    Ok(())
+    if words.is_empty() { Ok(()) } else { output::line(words.join(" ")) }
 }
 
 /// Session titles; those of unnamed sessions are read once.
@@ -84,10 +115,7 @@ struct SessionTitles(HashMap<PathBuf, String>);
 
 impl SessionTitles {
     fn of(&mut self, pi: &PiStatus) -> String {
-        if let Some(name) = &pi.name {
-            return name.clone();
-        }
-        if let Some(title) = self.0.get(&pi.session) {
+        if let Some(title) = pi.name.as_ref().or_else(|| self.0.get(&pi.session)) {
             return title.clone();
         }
         // pi creates the file with the first answer.
@@ -108,8 +136,7 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, context: &CommandContext) 
     let mut rows: Vec<[String; 7]> = reported.into_iter().map(row).collect();
     rows.extend(silent(pis).map(|(dir, count)| {
         let dir = shorten(&dir.to_string_lossy(), &context.home).into_owned();
-        let what =
-            if count == 1 { "1 pi, state unknown".into() } else { format!("{count} pi processes, state unknown") };
+        let what = format!("{}, state unknown", numbers::count(count, "pi", "pi processes"));
         ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
     }));
     context.table("state since> pid> model cost> directory/ title~100", rows, "no running pi found")
@@ -124,7 +151,8 @@ fn silent(pis: &RunningPis) -> impl Iterator<Item = (&PathBuf, usize)> {
 
 /// Returns one line per changed pi.
 fn changes(
-    (before, after): (&RunningPis, &RunningPis),
+    before: &RunningPis,
+    after: &RunningPis,
     titles: &mut SessionTitles,
     context: &CommandContext,
 ) -> Result<()> {

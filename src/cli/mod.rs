@@ -170,6 +170,7 @@ session_commands! {
     Redo(undo::RedoCommand),
     Index(index::IndexCommand),
     Live(live::LiveCommand),
+    Next(live::NextCommand),
     Machine(machine::MachineCommand),
     Setup(setup::SetupCommand),
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::base::sort;
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{create, files};
-use crate::pi::status::{self, ClosedSession, PiStatus};
+use crate::pi::status::{self, ClosedSession, PiState, PiStatus};
 use crate::system::os;
 
 /// The interval between checks that reporting pis still run, because a killed process cannot report its end.
@@ -39,6 +39,11 @@ pub(crate) fn running(state: Option<&Path>) -> RunningPis {
     let reported = reported(state);
     let known = reported.iter().map(|pi| pi.pid).collect();
     RunningPis { by_dir: processes(&known), reported, closed: state.map(status::closed).unwrap_or_default() }
+}
+
+/// Returns the pi that has waited longest for the user: at a question, at an error or at the end of its answer.
+pub(crate) fn longest_waiting(reported: &[PiStatus]) -> Option<&PiStatus> {
+    reported.iter().filter(|pi| pi.state <= PiState::Waiting).min_by_key(|pi| (pi.since, pi.urgency()))
 }
 
 /// Groups pis by session file, the most urgent first.
