@@ -24,24 +24,30 @@ impl Pi {
     /// Starts a pi that reports a state in a session.
     fn new(pitree: &Pitree, session: &Path, state: &str) -> Self {
         let process = Command::new("sleep").arg("600").spawn().unwrap();
-        let pid = process.id();
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-        let namespace = fs::read_link("/proc/self/ns/pid").unwrap();
-        let reported = json!({
-            "schema": 1, "pid": pid, "start": start, "where": format!("{} {}", boot.trim(), namespace.display()),
-            "session": session, "id": "branches", "name": null, "entry": null, "cwd": "/", "state": state, "since": 5,
-            "model": null, "cost": 0.5,
-        });
-        let folder = pitree.home().join(".local/state/pitree/live");
-        fs::create_dir_all(&folder).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-        let file = folder.join(format!("{pid}.json"));
-        fs::write(&file, reported.to_string()).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        report(pitree, process.id(), session, (state, 5));
         Self(process)
     }
+}
+
+/// Writes the status of a process that stands in for a pi: its state, and the time since when. The ID of its session is the
+/// name of the file.
+pub(crate) fn report(pitree: &Pitree, pid: u32, session: &Path, (state, since): (&str, u64)) {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap();
+    let id = session.file_stem().unwrap().to_str();
+    let reported = json!({
+        "schema": 1, "pid": pid, "start": start, "where": format!("{} {}", boot.trim(), namespace.display()),
+        "session": session, "id": id, "name": null, "entry": null, "cwd": "/", "state": state, "since": since,
+        "model": null, "cost": 0.5,
+    });
+    let folder = pitree.home().join(".local/state/pitree/live");
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let file = folder.join(format!("{pid}.json"));
+    fs::write(&file, reported.to_string()).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 #[test]

@@ -41,6 +41,7 @@ mod showing;
 mod slim;
 mod space;
 mod stats;
+mod terminals;
 mod trashing;
 #[cfg(unix)]
 mod waiting;

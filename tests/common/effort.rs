@@ -1,6 +1,8 @@
-//! The extent of tests, and messages of skipped tests.
+//! The extent of tests, waiting for other processes, and messages of skipped tests.
 
 use std::io::Write;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Returns the number of repetitions: `long` with `PITREE_LONG_TESTS=1`, which CI sets, or else `short`.
 pub(crate) fn rounds<T>(short: T, long: T) -> T {
@@ -24,10 +26,19 @@ pub(crate) fn cuts(short: usize, long: usize) -> usize {
     asked.unwrap_or_else(|| rounds(short, long))
 }
 
+/// Waits up to 20 s until a condition holds; fails with the reason.
+pub(crate) fn wait_until(reason: &str, holds: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "{reason}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// Reports that the calling test was skipped, and why. Writes past the test harness, which hides the output of passing
 /// tests. Appends to the file `PITREE_SKIPPED`, too, from which `scripts/test` prints all reports at its end.
 pub(crate) fn skipped(why: &str) {
-    let thread = std::thread::current();
+    let thread = thread::current();
     let test = thread.name().unwrap_or_default();
     let line = format!("skipped: {test}: {why}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use crate::common::effort::wait_until;
 use crate::common::home::json_lines;
 use crate::end_to_end::home::Home;
-use crate::end_to_end::terminal::{ENTER, wait_until};
+use crate::end_to_end::terminal::ENTER;
 
 #[test]
 fn the_log_contains_no_text_of_a_session() {

@@ -171,7 +171,7 @@ fn it_exits_when_the_window_closes_without_a_signal() {
     outer.signal("KILL");
     outer.wait_end();
     let stat = format!("/proc/{}/stat", number(&pitree));
-    crate::end_to_end::terminal::wait_until("it goes on", || {
+    crate::common::effort::wait_until("it goes on", || {
         fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
     });
 }
@@ -179,7 +179,7 @@ fn it_exits_when_the_window_closes_without_a_signal() {
 #[cfg(target_os = "linux")]
 pub(crate) fn wait_stopped(pitree: &Terminal) {
     let stat = format!("/proc/{}/stat", pitree.pid());
-    crate::end_to_end::terminal::wait_until("not stopped", || fs::read_to_string(&stat).unwrap().contains(") T "));
+    crate::common::effort::wait_until("not stopped", || fs::read_to_string(&stat).unwrap().contains(") T "));
 }
 
 #[cfg(target_os = "linux")]

@@ -23,15 +23,6 @@ pub(crate) const RIGHT: &str = "\x1b[C";
 pub(crate) const HOME: &str = "\x1b[H";
 pub(crate) const F5: &str = "\x1b[15~";
 
-/// Waits up to 20 s until a condition holds that is not on the screen; fails with the reason.
-pub(crate) fn wait_until(reason: &str, holds: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "{reason}");
-        thread::sleep(Duration::from_millis(2));
-    }
-}
-
 /// Returns Ctrl and a letter.
 pub(crate) fn ctrl(letter: char) -> String {
     char::from(letter as u8 & 0x1f).to_string()
