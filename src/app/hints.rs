@@ -167,17 +167,8 @@ pub(crate) fn does_something(model: &Model, action: Action) -> bool {
         A::Search if !sessions.marks.is_empty() => model.search.is_some(),
         // On the first hit, up returns to the input line.
         A::Up if model.focus == KeyContext::Sessions => sessions.cursor.at == 0,
-        A::Confirm
-        | A::Delete
-        | A::Mark
-        | A::MarkAll
-        | A::Fold
-        | A::Unfold
-        | A::FoldAll
-        | A::UnfoldAll
-        | A::NextBranchPoint
-        | A::SegmentDown
-        | A::GoToLeaf => is_row,
+        A::Confirm | A::Delete | A::Mark | A::MarkAll | A::Fold | A::Unfold | A::FoldAll | A::UnfoldAll => is_row,
+        A::NextBranchPoint | A::SegmentDown | A::GoToLeaf => is_row,
         A::Follow => model.tree.session.is_some_and(|key| model.catalog.is_live(key)) || model.tree.follows,
         A::GoOver => model.tree.selected_fork().is_some() || is_elsewhere(model),
         A::Family => model.tree.is_whole() || model.tree.session.is_some_and(|key| model.catalog.has_family(key)),

@@ -133,8 +133,8 @@ pub enum Reply {
     PiNavigates(Result<(), String>),
     /// Result of a request to a running pi.
     PiAnswered(PiRequest, Result<(), String>),
-    /// The terminal of a running pi was selected or can be reached, or why not.
-    Terminal(Result<(), String>),
+    /// The terminal of a running pi was selected or can be reached, or why not. `true` if pitree covers it.
+    Terminal(Result<bool, String>),
     /// Some of the files were read.
     Scanned {
         /// The sessions.

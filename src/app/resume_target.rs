@@ -16,7 +16,7 @@ pub struct ResumeTarget {
     /// The directories to choose from if the working directory is missing, the chosen one first; `None` until it is
     /// checked.
     pub dirs: Option<Vec<ResumeDir>>,
-    /// Whether the terminal of a pi that has the session open can be reached; `None` until it is checked.
+    /// `true` if the terminal of a pi that has the session open can be reached; `None` until it is checked.
     pub has_terminal: Option<bool>,
 }
 

@@ -63,6 +63,11 @@ pub(crate) fn go(pid: u32, dir: &str, selects: bool) -> Result<(), String> {
     result
 }
 
+/// Returns `true` if this process runs in a popup of tmux, which covers the panes. It has no pane of its own.
+pub(crate) fn is_in_popup() -> bool {
+    program::variable("TMUX").is_some_and(|server| !server.is_empty()) && program::variable("TMUX_PANE").is_none()
+}
+
 /// Returns the path of the controlling terminal of a process.
 fn terminal_of(pid: u32) -> Option<String> {
     let of_ps = || {

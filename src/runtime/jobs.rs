@@ -179,7 +179,8 @@ impl JobContext {
             }
             Work::GoToTerminal(pi, selects) => {
                 let dir = shorten(&pi.cwd, &self.settings.home);
-                Some(Reply::Terminal(terminals::go(pi.pid, &dir, selects)))
+                let reached = terminals::go(pi.pid, &dir, selects);
+                Some(Reply::Terminal(reached.map(|()| terminals::is_in_popup())))
             }
             Work::CheckPi => Some(Reply::PiNavigates(match self.settings.config.go_by {
                 GoBy::Itself if self.settings.demo => Ok(()), // pi need not be installed

@@ -124,6 +124,54 @@ fn the_card_shows_the_state_of_pi() {
     assert!(browser.model.catalog.live(key).is_some());
 }
 
+/// Answers the search for a terminal that a key started. Returns whether it is to be selected.
+fn terminal(browser: &mut Browser, key: &str, result: Result<bool, String>) -> bool {
+    let wanted = browser.take(Msg::Key(key.parse().unwrap()));
+    let [Effect::Ask(ticket, Work::GoToTerminal(pi, selects))] = &wanted[..] else { panic!("{wanted:?}") };
+    assert_eq!(pi.pid, 4711);
+    browser.send(Msg::Reply(ticket.clone(), Reply::Terminal(result)));
+    *selects
+}
+
+#[test]
+fn enter_offers_the_terminal_of_the_pi_first_or_else_a_fork() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "main");
+    hear(&mut browser, vec![pi_in(&world, "main", PiState::Waiting, 3)]);
+    assert!(!terminal(&mut browser, "enter", Err("no".into())));
+    shows(&browser, "> f  Fork");
+    assert!(!browser.screen().contains("terminal"), "{}", browser.screen());
+    browser.press("esc");
+    assert!(!terminal(&mut browser, "enter", Ok(true)));
+    shows(&browser, "> t  Go to its terminal  where pi (pid 4711) runs");
+    assert!(terminal(&mut browser, "enter", Ok(false)));
+    shows(&browser, "went to the terminal of pi");
+    assert!(browser.wants.is_empty(), "{:?}", browser.wants);
+}
+
+#[test]
+fn a_key_goes_to_the_terminal_or_explains_why_not() {
+    let world = World::new();
+    let mut browser = world.open(80, 24);
+    world.select(&mut browser, "main");
+    let before = world.text("main");
+    browser.press("g");
+    assert!(!browser.screen().contains("Go to terminal of pi"), "{}", browser.screen());
+    browser.press("t");
+    shows(&browser, "no pi reports that it has this session open");
+    hear(&mut browser, vec![pi_in(&world, "main", PiState::Waiting, 3)]);
+    browser.press("g");
+    shows(&browser, "t  Go to terminal of pi");
+    assert!(terminal(&mut browser, "t", Err("cannot go to pi (pid 4711) in ~/a: it has no terminal".into())));
+    shows(&browser, "cannot go to pi (pid 4711) in ~/a: it has no terminal");
+    browser.press("esc l g");
+    assert!(terminal(&mut browser, "t", Ok(true)));
+    // A popup closes, so that the terminal is seen.
+    assert!(matches!(browser.wants[..], [Effect::Quit]), "{:?}", browser.wants);
+    assert_eq!(world.text("main"), before);
+}
+
 #[test]
 fn a_name_is_written_by_the_pi_that_has_the_session_open() {
     let world = World::new();

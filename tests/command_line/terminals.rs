@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::{self, Write};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -413,7 +414,7 @@ fn moved_panes_are_found() {
     world.session("one", "b");
     let mut pis: Vec<Pane> = Vec::new();
     let open = |pis: &mut Vec<Pane>, round: usize| {
-        let pi = world.pane("one", &["new-window", "-t", if round % 2 == 0 { "=a:" } else { "=b:" }], PI);
+        let pi = world.pane("one", &["new-window", "-t", ["=a:", "=b:"][round % 2]], PI);
         world.report(&pi, &format!("s{}", pi.pid));
         pis.push(pi);
     };
@@ -442,7 +443,7 @@ fn moved_panes_are_found() {
         let run = world.pitree.run(&["live", "--go", &format!("s{}", pi.pid)]);
         right += usize::from(run.code == 0 && world.shown("one") == [(client.clone(), pi.id.clone())]);
     }
-    eprintln!("the right pane in {right} of {tries} tries, after {moved} moves");
+    writeln!(io::stderr(), "the right pane in {right} of {tries} tries, after {moved} moves").unwrap();
     assert_eq!(right, tries);
     assert!(moved > tries / 2);
 }

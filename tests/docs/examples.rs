@@ -12,8 +12,10 @@ use super::{pages, read, root};
 const CHANGES: &[&str] = &["archive", "clean", "fork", "label", "mark", "move", "rename", "rm", "slim", "undo"];
 
 /// Commands that need more than the demo sessions: a terminal, a running pi, other machines, the trash, or files.
-const OTHERS: &[&str] =
-    &["blame", "demo", "import", "index", "init", "live", "machine", "pi", "redo", "resume", "serve", "setup", "trash"];
+const OTHERS: &[&str] = &[
+    "blame", "demo", "import", "index", "init", "live", "machine", "next", "pi", "redo", "resume", "serve", "setup",
+    "trash",
+];
 
 /// Arguments that stand for something of the reader: a file, a directory, or a result of an earlier command.
 const OF_READER: &[&str] = &[

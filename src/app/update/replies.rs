@@ -142,7 +142,9 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
                 target.has_terminal = Some(result.is_ok());
                 model.execute(Command::AskToResume(target));
             }
-            (_, Ok(())) => model.show_notice(Tone::Active, "went to the terminal of pi"),
+            // A popup would stay above the terminal.
+            (_, Ok(true)) => model.effects.push(Effect::Quit),
+            (_, Ok(false)) => model.show_notice(Tone::Active, "went to the terminal of pi"),
             (_, Err(why)) => model.execute(Command::note("Terminal not reached", why)),
         },
         Reply::Remembered(kept) => {
