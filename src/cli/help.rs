@@ -81,8 +81,7 @@ pub(super) fn with_examples(mut pitree: Command) -> Command {
             "Commands:{short}\n\nAll commands: pitree --help; options of a command: pitree COMMAND --help"
         ))
         .after_long_help(format!(
-            "{}\n\nOptions of the browser and of all commands, and exit codes: pitree help options\n\
-             Options and examples of a command: pitree COMMAND --help",
+            "{}\n\nOptions and exit codes: pitree help options; examples: pitree COMMAND --help",
             long.trim_start()
         ))
 }

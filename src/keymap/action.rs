@@ -275,7 +275,7 @@ actions! {
     Labels, "labels", ["'", "g l"], PANES, Finding, "labels", "List labels and commits", "List labels and commits of all sessions; go to one, or rename or clear a label.";
     Projects, "projects", ["g p"], PANES, Finding, "projects", "List projects", "List all projects, most recent first; go to one.";
     Files, "files", ["g f", "m F"], PANES_AND_FILES, Finding, "files", "List touched files", "List files that the session or project read or changed, with their states at the entries that did it.";
-    Terminal, "go-to-terminal", ["g t"], PANES, Finding, "terminal", "Go to terminal of pi", "Select the pane of tmux, WezTerm or kitty in which a pi has the session open.";
+    Terminal, "go-to-terminal", ["g t"], PANES, Finding, "terminal", "Go to terminal", "Select the pane of tmux, WezTerm or kitty in which a pi has the session open.";
     MenuSelection, "menu", ["m"], MENUS, Finding, "menu", "Menu of the selection", "Open the menu of actions on the selection or the marked rows.";
     MenuGoTo, "menu-go-to", ["g"], PANES_AND_LONG, Finding, "go", "Go-to menu", "Open the menu of places to go to.";
     MenuView, "menu-view", ["v"], MENUS, Finding, "view", "View menu", "Open the menu of filters, sort orders and sizes.";

@@ -157,12 +157,12 @@ fn a_key_goes_to_the_terminal_or_explains_why_not() {
     world.select(&mut browser, "main");
     let before = world.text("main");
     browser.press("g");
-    assert!(!browser.screen().contains("Go to terminal of pi"), "{}", browser.screen());
+    assert!(!browser.screen().contains("Go to terminal"), "{}", browser.screen());
     browser.press("t");
     shows(&browser, "no pi reports that it has this session open");
     hear(&mut browser, vec![pi_in(&world, "main", PiState::Waiting, 3)]);
     browser.press("g");
-    shows(&browser, "t  Go to terminal of pi");
+    shows(&browser, "t  Go to terminal");
     assert!(terminal(&mut browser, "t", Err("cannot go to pi (pid 4711) in ~/a: it has no terminal".into())));
     shows(&browser, "cannot go to pi (pid 4711) in ~/a: it has no terminal");
     browser.press("esc l g");

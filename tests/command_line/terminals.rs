@@ -117,9 +117,9 @@ impl World {
     }
 
     fn report_state(&self, pane: &Pane, name: &str, state: (&str, u64)) {
-        // The shell was replaced.
+        // tmux and a shell start it.
         let command = || fs::read_to_string(format!("/proc/{}/comm", pane.pid)).unwrap();
-        wait_until("the process", || command().trim() != "sh");
+        wait_until("the process", || command().trim() == "sleep");
         report(&self.pitree, pane.pid, &self.pitree.home().join(format!("{name}.jsonl")), state);
     }
 
@@ -180,7 +180,7 @@ fn the_calling_client_or_the_last_active_one_shows_the_pane() {
     let [client_a, client_b] = ["a", "b"].map(|session| world.client("one", session));
     let activity = |tty: &str| {
         let clients = world.tmux("one", &["list-clients", "-F", "#{client_tty} #{client_activity}"]);
-        clients.lines().find_map(|line| line.strip_prefix(tty)?.trim().parse::<u64>().ok()).unwrap()
+        clients.lines().find_map(|line| line.strip_prefix(&format!("{tty} "))?.parse::<u64>().ok()).unwrap()
     };
     let shows = |in_a: &Pane, in_b: &Pane| {
         let mut wanted = vec![(client_a.clone(), in_a.id.clone()), (client_b.clone(), in_b.id.clone())];
@@ -191,7 +191,7 @@ fn the_calling_client_or_the_last_active_one_shows_the_pane() {
     };
     // tmux counts seconds.
     let terminal_b = world.tmux("hidden", &["list-panes", "-a", "-F", "#{pane_tty} #{pane_id}"]);
-    let terminal_b = terminal_b.lines().find_map(|line| line.strip_prefix(&*client_b)).unwrap().trim().to_owned();
+    let terminal_b = terminal_b.lines().find_map(|line| line.strip_prefix(&format!("{client_b} "))).unwrap().to_owned();
     wait_until("an active client", || {
         world.tmux("hidden", &["send-keys", "-t", &terminal_b, "x"]);
         activity(&client_b) > activity(&client_a)
