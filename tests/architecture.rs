@@ -56,22 +56,23 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("render", 1440),
     // Documents have runs of tools, turns, a result and a maximum length since people publish them.
     ("export", 2290),
-    ("disk", 7150),
+    // Terminals of running pis, and programs that give titles.
+    ("disk", 7180),
     ("pi", 850),
-    // Edits of the model context and suggestions for them, copies of messages, and differences in exports.
-    ("catalog", 7130),
+    // Edits of the model context and suggestions for them, copies of messages, titles, and differences in exports.
+    ("catalog", 7240),
     // Copies of messages to a fork.
     ("changes", 4040),
     ("keymap", 620),
-    ("config", 980),
+    ("config", 1000),
     ("machines", 1600),
-    // The reader is a text of sections since the conversation is read as one; copies of messages, edits by pi.
-    ("app", 13680),
+    // The reader is a text of sections since the conversation is read as one; copies of messages, edits by pi, titles.
+    ("app", 13820),
     ("ui", 2650),
     // Images in the terminal, and the pager of the command line.
     ("runtime", 2660),
-    // `pitree pick`.
-    ("cli", 8240),
+    // `pitree pick`, `pitree name` and `pitree next`.
+    ("cli", 8420),
 ];
 
 /// Modules that may contain platform-specific code.

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::app::external::TitleRequest;
+use crate::app::external::{Opener, TextCopy};
 use crate::app::layers::dialogs::{MessageBox, Prompt, Question, QuestionChoice};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::{Layer, context};
-use crate::app::message::{Clip, Opener, TextCopy, Work};
+use crate::app::message::{Clip, Work};
 use crate::app::resume_target::ResumeTarget;
 use crate::app::settings::PickerOutput;
 use crate::app::ticket::Claim;
-use crate::app::title_request::TitleRequest;
 use crate::base::text::Tone;
 use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::catalog::moves::MoveSelection;

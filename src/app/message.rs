@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use crate::app::external::{Opener, TextCopy, TitleRequest, TitlesReply};
 use crate::app::layers::context::{ContextTarget, EditRequest, PlannedEdits};
 use crate::app::layers::files::ListedFile;
 use crate::app::machines::ShownMachine;
@@ -15,7 +16,6 @@ use crate::app::panes::reader::EntryForm;
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::settings::PickerOutput;
 use crate::app::ticket::Ticket;
-use crate::app::title_request::{TitleRequest, TitlesReply};
 use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
 use crate::catalog::compare::{CompareRequest, ComparedBranches, FinalFile};
 use crate::catalog::cost_sharing::SharedEntries;
@@ -244,7 +244,7 @@ pub enum Reply {
     Copied(String, bool),
     /// The plan of slimming.
     SlimmingPlanned(Box<SlimOverview>),
-    /// What is known of the titles of sessions.
+    /// Titles of sessions, or the cost or progress of finding them.
     Titles(TitlesReply),
     /// Suggestions for a clean-up.
     Suggested(Vec<CleanSuggestion>),
@@ -476,28 +476,4 @@ pub enum Clip {
     Text(String),
     /// The shell command that resumes a session.
     Command(Start),
-}
-
-/// A text for an external program.
-#[derive(Clone, Debug)]
-pub struct TextCopy {
-    /// The program.
-    pub with: Opener,
-    /// Name of the file.
-    pub name: String,
-    /// The text, safe for a terminal.
-    pub text: String,
-}
-
-/// A program that shows a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opener {
-    /// `$PAGER`.
-    Pager,
-    /// `$VISUAL` or `$EDITOR`.
-    Editor,
-    /// The same, for new names of the marked sessions: see [`Msg::Names`].
-    NameEditor,
-    /// The same, for the text of a message of the model context: see [`Msg::Edited`].
-    MessageEditor,
 }

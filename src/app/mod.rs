@@ -6,6 +6,7 @@
 
 pub mod card;
 pub mod command;
+pub mod external;
 pub mod flows;
 pub mod hints;
 pub mod histories;
@@ -22,6 +23,5 @@ pub mod session_text;
 pub mod settings;
 pub mod ticket;
 pub mod title;
-pub mod title_request;
 pub mod update;
 pub mod widgets;

@@ -12,17 +12,15 @@ use crate::base::ansi;
 use crate::base::numbers::{dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{UNICODE, clean};
-use crate::config::Config;
-use crate::config::stats::price_table;
 use crate::disk::load::{self, EntryReader};
 use crate::disk::locate::Environment;
 use crate::disk::{files, parallel, program, scan};
-use crate::pi::prices;
 use crate::secrets::{Rules, SecretCollector};
 use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
 use crate::session::entry::{parse, typed_prompt};
+use crate::session::stats::prices::Prices;
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::line::clean_name;
 
@@ -50,23 +48,19 @@ const OTHER_TOKENS: [usize; 2] = [150, 30];
 /// The request to pi.
 const PROMPT: &str = "The text is a digest of a conversation with a coding agent. Reply with a title for it: at most eight words, in the language of the prompts, without quotes. Reply with the title only.";
 
-/// Returns the command that prints a title: that of the settings, or pi without tools.
-pub(crate) fn command(config: &Config) -> Vec<String> {
-    if !config.name_command.is_empty() {
-        return config.name_command.clone();
-    }
+/// Returns the command that makes pi print a title, without tools.
+pub(crate) fn ask_pi(pi: &[String]) -> Vec<String> {
     let options = ["-p", "--no-session", "--no-tools", "--no-skills", "--system-prompt", PROMPT, PROMPT];
-    config.pi.iter().cloned().chain(options.map(String::from)).collect()
+    pi.iter().cloned().chain(options.map(String::from)).collect()
 }
 
 /// Describes what the titles of so many sessions cost with pi's default model: at most, and without thinking.
-pub(crate) fn cost_of(sessions: usize, config: &Config) -> String {
+pub(crate) fn cost_of(sessions: usize, prices: &Prices) -> String {
     let [sent, received] = [MAX_DIGEST / 4 + OTHER_TOKENS[0], OTHER_TOKENS[1]].map(|tokens| tokens * sessions);
     let settings = files::read_regular(&Environment::current().agent().join("settings.json")).unwrap_or_default();
     let settings = serde_json::from_slice::<Value>(&settings).unwrap_or_default();
     let text = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
     let (provider, model) = (text("defaultProvider"), text("defaultModel"));
-    let prices = prices::all(price_table(), &config.stats.prices);
     let cost = match prices.of(&provider, &model) {
         Some(price) => {
             let [input, output, ..] = price.rates;

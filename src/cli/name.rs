@@ -15,9 +15,11 @@ use crate::cli::change::{ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::sessions_to_change;
 use crate::cli::{CommandContext, Exit, completions, output};
+use crate::config::Config;
+use crate::config::stats::price_table;
 use crate::disk::locate;
-use crate::pi::running;
 use crate::pi::warnings::is_open;
+use crate::pi::{prices, running};
 use crate::runtime::external;
 use crate::runtime::secret_rules::ChosenRules;
 
@@ -54,8 +56,10 @@ impl NameCommand {
             return self.list(catalog, &sessions, context);
         }
         let counted = count(sessions.len(), "session", "sessions");
-        if asks && context.config.name_command.is_empty() {
-            output::note(&naming::cost_of(sessions.len(), &context.config));
+        let config = &context.config;
+        let command = if uses_pi(config) { naming::ask_pi(&config.pi) } else { config.name_command.clone() };
+        if asks && uses_pi(config) {
+            output::note(&cost(sessions.len(), config));
             if !output::is_yes(&format!("Ask pi for titles of {counted}?"))? {
                 return output::nothing("nothing was asked or written");
             }
@@ -70,7 +74,7 @@ impl NameCommand {
             output::progress_of(done, expected.len(), "titles");
         };
         let paths: Vec<PathBuf> = expected.iter().map(|session| session.path.clone()).collect();
-        let titles = naming::titles(&paths, &naming::command(&context.config), &rules, &|| true, &mut report);
+        let titles = naming::titles(&paths, &command, &rules, &|| true, &mut report);
         let (mut named, mut failed) = (Vec::new(), Vec::new());
         for (session, title) in expected.iter().cloned().zip(titles) {
             match title {
@@ -125,8 +129,8 @@ impl NameCommand {
 
     /// Lists the sessions that would be named.
     fn list(&self, catalog: &Catalog, sessions: &[SessionKey], context: &CommandContext) -> Result<Exit> {
-        if context.config.name_command.is_empty() {
-            output::note(&naming::cost_of(sessions.len(), &context.config));
+        if uses_pi(&context.config) {
+            output::note(&cost(sessions.len(), &context.config));
         }
         if self.confirmed.args.json {
             for &key in sessions {
@@ -151,6 +155,14 @@ impl NameCommand {
         }
         Ok(())
     }
+}
+
+fn uses_pi(config: &Config) -> bool {
+    config.name_command.is_empty()
+}
+
+fn cost(sessions: usize, config: &Config) -> String {
+    naming::cost_of(sessions, &prices::all(price_table(), &config.stats.prices))
 }
 
 /// Sessions with their names.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
+use crate::app::external::{TitleRequest, TitlesReply};
 use crate::app::layers::context::{ContextTarget, EditRequest, PlannedEdits};
 use crate::app::message::Reply;
-use crate::app::title_request::{TitleRequest, TitlesReply};
 use crate::catalog::context_edits::plan_edits;
 use crate::catalog::context_suggestions::suggestions;
 use crate::catalog::naming;
@@ -63,14 +63,17 @@ impl JobContext {
         let config = &self.settings.config;
         let all = request.sessions.len();
         if !request.is_confirmed && config.name_command.is_empty() {
-            return Ok(TitlesReply::Cost(request, naming::cost_of(all, config)));
+            let prices = self.prices.get_or_init(|| prices::all(price_table(), &config.stats.prices));
+            return Ok(TitlesReply::Cost(request, naming::cost_of(all, prices)));
         }
+        let is_own = !config.name_command.is_empty();
+        let command = if is_own { config.name_command.clone() } else { naming::ask_pi(&config.pi) };
         let rules = ChosenRules::new(&config.redact)?;
         let paths: Vec<PathBuf> = request.sessions.iter().map(|session| session.path.clone()).collect();
         let mut report = |done| {
             reply(Reply::Titles(TitlesReply::Progress(done, all)));
         };
-        let titles = naming::titles(&paths, &naming::command(config), &rules, is_wanted, &mut report);
+        let titles = naming::titles(&paths, &command, &rules, is_wanted, &mut report);
         Ok(TitlesReply::Done(request.sessions.into_iter().zip(titles).collect()))
     }
 }

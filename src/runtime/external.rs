@@ -7,7 +7,8 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::app::message::{Msg, Opener, TextCopy};
+use crate::app::external::{Opener, TextCopy};
+use crate::app::message::Msg;
 use crate::app::settings::Settings;
 use crate::base::machine_paths;
 use crate::disk::create::TempCopy;

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Error, Result, bail};
 
-use crate::app::message::{ChangeReply, EntryLocation, Opener, Reply, Work};
+use crate::app::external::Opener;
+use crate::app::message::{ChangeReply, EntryLocation, Reply, Work};
 use crate::app::panes::reader::EntryForm;
 use crate::app::settings::Settings;
 use crate::app::ticket::Ticket;

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use pitree::app::message::{Effect, Msg, Opener};
+use pitree::app::external::Opener;
+use pitree::app::message::{Effect, Msg};
 use pitree::keymap::KeyContext;
 use serde_json::json;
 

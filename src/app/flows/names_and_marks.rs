@@ -1,9 +1,10 @@
 //! Names of sessions, labels of entries, and lasting marks: pins and tags of sessions, notes of sessions and entries.
 
 use crate::app::command::{Command, NextStep};
+use crate::app::external::{Opener, TextCopy};
 use crate::app::flows::{Choice, Flow, NO_SESSION, cancel, directories, export, files, trash_and_archive};
 use crate::app::layers::screen::PromptPurpose;
-use crate::app::message::{Opener, TextCopy, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, clean};

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::external::Opener;
 use crate::app::flows::trash_and_archive::running_pi_warnings;
 use crate::app::flows::{Choice, Flow, cancel, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::context::{ContextTarget, ContextView, EditRequest, PlannedEdits};
 use crate::app::layers::screen::PromptPurpose;
-use crate::app::message::{EntryLocation, Opener, Work};
+use crate::app::message::{EntryLocation, Work};
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, clean};

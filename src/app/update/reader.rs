@@ -2,7 +2,8 @@
 //! and goes to hits.
 
 use crate::app::command::NextStep;
-use crate::app::message::{Opener, Work};
+use crate::app::external::Opener;
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::reader::sections::{Section, Target};
 use crate::app::panes::reader::{EntryForm, ReaderSubject};

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::{comparison, context, family, files, prepared_boxes, reader, search, session_facts, stats, titles, unread};
 
 use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::external::TextCopy;
 use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks};
 use crate::app::machines::ShownMachine;
-use crate::app::message::{ChangeReply, Effect, Reply, TextCopy, Work};
+use crate::app::message::{ChangeReply, Effect, Reply, Work};
 use crate::app::model::Model;
 use crate::app::panes::reader::ReaderSubject;
 use crate::app::panes::tree::family::FamilyTree;

@@ -1,13 +1,14 @@
 //! The box of titles: a program gives names to sessions, and the user accepts or edits them.
 
 use crate::app::command::{Command, NextStep};
+use crate::app::external::{Opener, TextCopy};
+use crate::app::external::{TitleRequest, TitlesReply};
 use crate::app::flows::names_and_marks::expected;
 use crate::app::flows::{Choice, Flow, cancel, marked_or_selected};
 use crate::app::layers::dialogs::Question;
 use crate::app::layers::screen::PromptPurpose;
-use crate::app::message::{Opener, TextCopy, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::title_request::{TitleRequest, TitlesReply};
 use crate::base::numbers::count;
 use crate::catalog::SessionKey;
 use crate::changes::{ExpectedSession, Request, SessionIdentity};
