@@ -410,6 +410,23 @@ fn contexts_are_edited_within_the_real_pi() {
 
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
+fn the_real_pi_names_sessions() {
+    let mut world = World::new();
+    let tea = world.talk("tea");
+    let before = world.files();
+    world.home.write(".config/pitree/config.toml", format!("pi = [{:?}]\n", world.home.path().join("bin/pi")));
+    world.answer(&json!({"text": "\"How to make tea\"\n"}));
+    let named = world.home.command(&["name", "--all-unnamed", "--yes"]).output().unwrap();
+    assert!(named.status.success(), "{}", String::from_utf8_lossy(&named.stderr));
+    let last = entries(&tea).pop().unwrap();
+    assert_eq!((&last["type"], &last["name"]), (&json!("session_info"), &json!("How to make tea")));
+    assert_eq!(world.files(), before, "pi keeps no session of its own");
+    let cost = world.home.command(&["name", "--dry-run", "tea"]).output().unwrap();
+    assert!(!cost.status.success(), "it has a name");
+}
+
+#[test]
+#[ignore = "needs the real pi: run by scripts/pi/run terminal"]
 fn the_real_pi_reports_its_total_cost() {
     let mut world = World::with_extension();
     let file = world.talk("tea");
