@@ -57,7 +57,7 @@ const MAX_LINES: &[(&str, usize)] = &[
     // Documents have runs of tools, turns, a result and a maximum length since people publish them.
     ("export", 2290),
     // Terminals of running pis, and programs that give titles.
-    ("disk", 7180),
+    ("disk", 7190),
     ("pi", 850),
     // Edits of the model context and suggestions for them, copies of messages, titles, and differences in exports.
     ("catalog", 7240),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Error, Result, bail};
 
@@ -13,9 +14,11 @@ use crate::base::{machine_paths, sort, time};
 use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::{locate, terminals};
+use crate::machines::resume::RemoteStart;
 use crate::pi::running::{self, RunningPis};
 use crate::pi::status::{PiState, PiStatus};
 use crate::pi::warnings::has_open;
+use crate::system::programs;
 
 /// List running pi processes and their state
 ///
@@ -35,6 +38,9 @@ pub(super) struct LiveCommand {
     /// Go to the terminal of the pi that has this session open: a pane of tmux, WezTerm or kitty
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["json", "follow", "line"], add = completions::sessions())]
     go: Option<OsString>,
+    /// With --go: if no client of tmux is attached there, attach this terminal
+    #[arg(long, requires = "go")]
+    attach: bool,
 }
 
 /// Go to the terminal of the pi that has waited longest for you
@@ -48,26 +54,30 @@ impl NextCommand {
         context.refuse_samples()?;
         let reported = running::reported(locate::state_dir().as_deref());
         running::longest_waiting(&reported)
-            .map_or_else(|| output::nothing("no pi waits for you"), |pi| go_to(pi, context))
+            .map_or_else(|| output::nothing("no pi waits for you"), |pi| go_to(pi, false, context))
     }
 }
 
-/// Goes to the terminal of a pi.
-fn go_to(pi: &PiStatus, context: &CommandContext) -> Result<Exit> {
-    if let Some(machine) = machine_paths::machine(&pi.session) {
-        bail!("the terminal of this pi is on {machine}; run `pitree live --go` there");
+/// Goes to the terminal of a pi. The pitree of another machine goes there, in this terminal.
+fn go_to(pi: &PiStatus, attaches: bool, context: &CommandContext) -> Result<Exit> {
+    if machine_paths::is_mirrored(&pi.session) {
+        bail!("{}", RemoteStart::at_terminal(&pi.session, &context.config)?.replace_process());
     }
-    terminals::go(pi.pid, &shorten(&pi.cwd, &context.home), true).map_err(Error::msg)?;
+    let attach = terminals::go(pi.pid, &shorten(&pi.cwd, &context.home), true).map_err(Error::msg)?;
+    if let Some([program, arguments @ ..]) = attach.as_deref().filter(|_| attaches) {
+        let error = programs::replace_process(Command::new(program).args(arguments));
+        bail!("cannot run {program}: {error}");
+    }
     Ok(Exit::Done)
 }
 
 /// Goes to the terminal of the most urgent pi that has a session open. pi creates the file with the first answer, so that
 /// the ID can be that of a session without a file.
-fn go_to_session(word: &OsStr, context: &CommandContext) -> Result<Exit> {
+fn go_to_session(word: &OsStr, attaches: bool, context: &CommandContext) -> Result<Exit> {
     let (session, reported) = (context.session(word).and_then(|path| resolve::digest(&path)), context.reported_pis());
     let is_open = |pi: &&PiStatus| *word == *pi.id || session.as_ref().is_ok_and(|session| has_open(pi, session));
     match (reported.iter().filter(is_open).min_by_key(|pi| pi.urgency()), &session) {
-        (Some(pi), _) => go_to(pi, context),
+        (Some(pi), _) => go_to(pi, attaches, context),
         (None, Ok(_)) => output::nothing("no pi reports that it has this session open"),
         (None, Err(_)) => session.map(|_| Exit::Nothing),
     }
@@ -77,7 +87,7 @@ impl LiveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         context.refuse_samples()?;
         if let Some(word) = &self.go {
-            return go_to_session(word, context);
+            return go_to_session(word, self.attach, context);
         }
         let state = locate::state_dir().context("cannot locate the state directory: no home directory; set HOME")?;
         let (mut titles, mut last, mut printed) = (SessionTitles::default(), None, Ok(()));

@@ -37,15 +37,26 @@ struct Process {
     tty: String,
 }
 
-/// A pane that was found, with the client that shows it, if there is one, or the program that cannot select it.
-type Found = Result<Option<Process>, &'static str>;
+/// A pane that was found.
+enum Pane {
+    /// A terminal shows it.
+    Shown,
+    /// This client of tmux shows it.
+    ShownBy(Process),
+    /// No client of its tmux server exists; the words of the command that attaches one.
+    Detached(Vec<String>),
+}
+
+/// A pane that was found, or the program that cannot select it.
+type Found = Result<Pane, &'static str>;
 
 /// Selects the terminal of a process that runs in a directory, and the terminals around it if tmux is nested. Only checks
-/// that it can be reached unless `selects`.
+/// that it can be reached unless `selects`. If no client of tmux is attached, returns the words of the command that attaches
+/// one in this terminal.
 ///
 /// # Errors
 /// The process has no terminal, or it cannot be reached. The text names the terminal, the process and the directory.
-pub(crate) fn go(pid: u32, dir: &str, selects: bool) -> Result<(), String> {
+pub(crate) fn go(pid: u32, dir: &str, selects: bool) -> Result<Option<Vec<String>>, String> {
     let failed = |why: &str| Err(format!("cannot go to pi (pid {pid}) in {}: {why}", clean(dir)));
     let Some(tty) = terminal_of(pid) else { return failed("it has no terminal") };
     let search = Search { selects, end: Instant::now() + TOTAL_LIMIT };
@@ -54,8 +65,9 @@ pub(crate) fn go(pid: u32, dir: &str, selects: bool) -> Result<(), String> {
     let mut shown = Process { pid, tty };
     for _ in 0..MAX_STEPS {
         match search.find(&shown) {
-            Some(Ok(Some(client))) if selects => (result, shown) = (Ok(()), client),
-            Some(Ok(_)) => return Ok(()),
+            Some(Ok(Pane::ShownBy(client))) if selects => (result, shown) = (Ok(None), client),
+            Some(Ok(Pane::Detached(attach))) => return Ok(Some(attach)),
+            Some(Ok(_)) => return Ok(None),
             Some(Err(program)) => result = failed(&format!("{program} cannot select its terminal {}", shown.tty)),
             None => break,
         }
@@ -177,7 +189,12 @@ impl Search {
             }
         }
         let process = |[.., pid, tty]: [&str; 6]| Some(Process { pid: pid.parse().ok()?, tty: tty.into() });
-        Some(Ok(client.and_then(process)))
+        let attach = || {
+            Pane::Detached(
+                [&server[..], &["attach-session", "-t", session]].concat().iter().map(|word| (*word).into()).collect(),
+            )
+        };
+        Some(Ok(client.and_then(process).map_or_else(attach, Pane::ShownBy)))
     }
 
     /// Finds the pane of a process in WezTerm, and selects it.
@@ -189,7 +206,7 @@ impl Search {
         let panes: Value = serde_json::from_str(&wezterm(&["list", "--format", "json"])?).ok()?;
         let pane = panes.as_array()?.iter().find(|pane| pane["tty_name"] == *process.tty)?["pane_id"].as_u64()?;
         let is_done = !self.selects || wezterm(&["activate-pane", "--pane-id", &pane.to_string()]).is_some();
-        Some(if is_done { Ok(None) } else { Err("WezTerm") })
+        Some(if is_done { Ok(Pane::Shown) } else { Err("WezTerm") })
     }
 
     /// Finds the window of a process in kitty, and selects it. kitty lists no terminals, so that the processes of each window
@@ -206,7 +223,7 @@ impl Search {
         };
         let id = tabs.flat_map(|tab| children(&tab, "windows")).find(is_in)?["id"].as_u64()?;
         let is_done = !self.selects || kitten(&["focus-window", "--match", &format!("id:{id}")]).is_some();
-        Some(if is_done { Ok(None) } else { Err("kitty") })
+        Some(if is_done { Ok(Pane::Shown) } else { Err("kitty") })
     }
 }
 

@@ -30,13 +30,6 @@ impl RemoteStart {
     /// # Errors
     /// The machine is unknown, has no shell, or has no pitree although an entry is given.
     pub(crate) fn new(session: &Path, entry: Option<&str>, machines: &[Machine], sync: &SyncConfig) -> Result<Self> {
-        let name = machine_paths::machine(session).unwrap_or_default();
-        let machine = machines.iter().find(|machine| machine.name == name);
-        let machine = machine.with_context(|| {
-            format!(
-                "the machine {name} is unknown; its mirror is kept. Run `pitree machine add {name}` to use it again"
-            )
-        })?;
         let there = machine_paths::remote_path(session).unwrap_or_else(|| session.into());
         let there = there.to_string_lossy();
         let script = match entry {
@@ -46,15 +39,41 @@ impl RemoteStart {
                 format!("{change}pi --session {}", quote(&*there))
             }
             Some(entry) => {
-                let state = locate::state_dir().and_then(|dir| state::read(&dir, name).ok()).unwrap_or_default();
-                let Some(program) = state.program else {
+                let Some(program) = program_there(session) else {
+                    let name = machine_paths::machine(session).unwrap_or_default();
                     bail!("resuming at an entry on {name} needs pitree there; install it, or resume at the leaf");
                 };
                 format!("{} resume -- {} {}", quote(program), quote(&*there), quote(entry))
             }
         };
+        Self::running(&script, session, machines, sync)
+    }
+
+    /// Prepares to go to the terminal of the pi that has a mirrored session open: the pitree there does it.
+    ///
+    /// # Errors
+    /// The machine is unknown, has no shell, or has no pitree.
+    pub(crate) fn at_terminal(session: &Path, config: &Config) -> Result<Self> {
+        let there = machine_paths::remote_path(session).unwrap_or_else(|| session.into());
+        let name = machine_paths::machine(session).unwrap_or_default();
+        let program = program_there(session);
+        let program =
+            program.with_context(|| format!("its terminal is on {name}, which has no pitree; install it there"))?;
+        let script = format!("{} live --attach --go {}", quote(program), quote(&*there.to_string_lossy()));
+        Self::running(&script, session, &registry::machines(config, locate::data_dir().as_deref())?, &config.sync)
+    }
+
+    /// Prepares to run a script on the machine of a mirrored session.
+    fn running(script: &str, session: &Path, machines: &[Machine], sync: &SyncConfig) -> Result<Self> {
+        let name = machine_paths::machine(session).unwrap_or_default();
+        let machine = machines.iter().find(|machine| machine.name == name);
+        let machine = machine.with_context(|| {
+            format!(
+                "the machine {name} is unknown; its mirror is kept. Run `pitree machine add {name}` to use it again"
+            )
+        })?;
         let transport = Transport { address: &machine.address, config: sync, can_ask: true };
-        Ok(Self { machine: name.into(), words: transport.in_terminal(&script)? })
+        Ok(Self { machine: name.into(), words: transport.in_terminal(script)? })
     }
 
     /// Like [`new`](Self::new), with the machines of the configuration and the data directory.
@@ -102,6 +121,12 @@ impl RemoteStart {
             Err(reason) => reason,
         }
     }
+}
+
+/// Returns the pitree on the machine of a mirrored session.
+fn program_there(session: &Path) -> Option<String> {
+    let name = machine_paths::machine(session)?;
+    state::read(&locate::state_dir()?, name).ok()?.program
 }
 
 #[cfg(test)]

@@ -181,7 +181,7 @@ impl JobContext {
             Work::GoToTerminal(pi, selects) => {
                 let dir = shorten(&pi.cwd, &self.settings.home);
                 let reached = terminals::go(pi.pid, &dir, selects);
-                Some(Reply::Terminal(reached.map(|()| terminals::is_in_popup())))
+                Some(Reply::Terminal(reached.map(|_| terminals::is_in_popup())))
             }
             Work::CheckPi => Some(Reply::PiNavigates(match self.settings.config.go_by {
                 GoBy::Itself if self.settings.demo => Ok(()), // pi need not be installed

@@ -241,6 +241,22 @@ fn a_window_of_several_sessions_stays_in_that_of_the_client() {
 }
 
 #[test]
+fn a_terminal_is_attached_if_there_is_no_client() {
+    let Some(world) = World::new() else { return };
+    world.session("one", "a");
+    let pi = world.session("one", "b");
+    world.report(&pi, "pi");
+    let command = world.pitree.command(&["live", "--go", "pi", "--attach"]);
+    let variables: Vec<String> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some(format!("{}='{}'", name.display(), value?.display())))
+        .collect();
+    let here =
+        world.plain(&format!("env {} {} live --go pi --attach", variables.join(" "), command.get_program().display()));
+    wait_until("the client", || world.shown("one") == [(here.tty.clone(), pi.id.clone())]);
+}
+
+#[test]
 fn nested_servers_show_the_pane() {
     let Some(world) = World::new() else { return };
     world.session("one", "a");

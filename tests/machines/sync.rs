@@ -276,7 +276,8 @@ fn states_of_running_pis_come_with_the_synchronization() {
     }
     let path = remote.there.session(&Session::new("abcdef12").asked("Hello", &["Hi"]));
     remote.add(Way::Pitree);
-    let mut pi = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    // Without a terminal.
+    let mut pi = std::process::Command::new("setsid").args(["sleep", "600"]).spawn().unwrap();
     let pid = pi.id();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
@@ -293,6 +294,9 @@ fn states_of_running_pis_come_with_the_synchronization() {
     remote.sync(&[]);
     let listed = || json_lines(&remote.ok(&["ls", "--json"])).remove(0);
     assert_eq!(listed()["live"]["state"], "working");
+    let went = remote.run(&["live", "--go", "abcdef12"]);
+    let why = format!("cannot go to pi (pid {pid}) in /: it has no terminal");
+    assert!(went.code == 2 && went.err.contains(&why), "the pitree there goes: {}", went.err);
     pi.kill().unwrap();
     pi.wait().unwrap();
     remote.sync(&[]);

@@ -50,7 +50,7 @@ pub(super) fn forget(model: &mut Model) {
 pub(super) fn on_reply(model: &mut Model, reply: TitlesReply) {
     let question = match reply {
         TitlesReply::Progress(done, all) => {
-            waiting(&format!("{done} of {} are named.", count(all, "session", "sessions")))
+            waiting(&format!("{done} of {} found; nothing is written yet.", count(all, "name", "names")))
         }
         TitlesReply::Cost(request, cost) => {
             let of = count(request.sessions.len(), "session", "sessions");
