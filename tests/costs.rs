@@ -4,6 +4,7 @@
 //! Constant costs must stay constant. Costs that grow have a limit per session or entry, about 1.5 times the cost when
 //! the test was written.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -158,9 +159,9 @@ fn a_branch_of_many_has_low_cost_in_a_document() {
         let branch = |session: Session, at: usize| session.under("u").user(&format!("u{at}"), "x");
         fs::write(&path, (0..branches).fold(Session::new("s").user("u", "x"), branch).text()).unwrap();
         let (tree, mut bodies) = (load::tree(&path, "").unwrap(), EntryReader::open(&path).unwrap());
-        let entries = (0..tree.nodes.len() as u32).map(|at| (at, None)).collect();
-        let label = |text: &str| text.to_owned();
-        let selection = Selection { tree: &tree, entries, has_branches: true, detail: Detail::WHOLE, label: &label };
+        let (entries, edits) = ((0..tree.nodes.len() as u32).collect(), HashMap::new());
+        let (label, detail) = (|text: &str| text.to_owned(), Detail::WHOLE);
+        let selection = Selection { tree: &tree, entries, edits, has_branches: true, detail, label: &label };
         let mut read = |at| bodies.line(&tree.nodes[at as usize]);
         measure(|| selection.each(&mut read, &mut |_| Ok(())).unwrap()).bytes_total
     };

@@ -347,8 +347,8 @@ pub enum Work {
     },
     /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),
-    /// Read an entry and its related entries for the reader.
-    Read(EntryLocation, EntryForm),
+    /// Read an entry and its related entries for the reader, and the context edit that is in force for it.
+    Read(EntryLocation, Option<EntryLocation>, EntryForm),
     /// List the files of sessions, most changed first.
     ListFiles(Box<FilesRequest>),
     /// List the states of a file in sessions.

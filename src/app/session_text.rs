@@ -41,32 +41,23 @@ pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
     let digest = &catalog[key];
     let (mut kinds, marks, id) = (Vec::new(), catalog.marks(), digest.header.marks_key());
     let id = &*id;
-    if catalog.is_unread(key) {
-        kinds.push((Tone::Accent, glyphs.unread.to_string(), "unread messages".into()));
-    }
-    if marks.is_pinned(id) {
-        kinds.push((Tone::Accent, glyphs.pin.to_string(), "pinned".into()));
-    }
-    if marks.note(id).is_some() || marks.entry_notes(id).next().is_some() {
-        kinds.push((Tone::Label, glyphs.note.to_string(), "note".into()));
-    }
+    let symbol = |tone, glyph: &str, meaning: &str| (tone, glyph.to_owned(), meaning.to_owned());
+    kinds.extend(catalog.is_unread(key).then(|| symbol(Tone::Accent, &glyphs.unread, "unread messages")));
+    kinds.extend(marks.is_pinned(id).then(|| symbol(Tone::Accent, &glyphs.pin, "pinned")));
+    let has_note = marks.note(id).is_some() || marks.entry_notes(id).next().is_some();
+    kinds.extend(has_note.then(|| symbol(Tone::Label, &glyphs.note, "note")));
     if digest.owner.is_some() {
-        kinds.push((Tone::Meta, glyphs.subagent.to_string(), "subagent session".into()));
+        kinds.push(symbol(Tone::Meta, &glyphs.subagent, "subagent session"));
     } else if digest.header.is_fork() {
         kinds.push(match catalog.is_parent_missing(key) {
-            true => (Tone::Fork, format!("{}?", glyphs.fork), "fork whose parent is missing".into()),
-            false => (Tone::Fork, glyphs.fork.to_string(), "fork".into()),
+            true => symbol(Tone::Fork, &format!("{}?", glyphs.fork), "fork whose parent is missing"),
+            false => symbol(Tone::Fork, &glyphs.fork, "fork"),
         });
     }
-    if digest.facts().is_archived() {
-        kinds.push((Tone::Dim, glyphs.archived.to_string(), "archived".into()));
-    }
-    if digest.header.imported.is_some() {
-        kinds.push((Tone::Meta, glyphs.imported.to_string(), "imported".into()));
-    }
-    if !digest.problems.is_empty() {
-        kinds.push((Tone::Warning, glyphs.warning.to_string(), "problems, listed above".into()));
-    }
+    kinds.extend(digest.facts().is_archived().then(|| symbol(Tone::Dim, &glyphs.archived, "archived")));
+    kinds.extend(digest.header.imported.map(|_| symbol(Tone::Meta, &glyphs.imported, "imported")));
+    let has_problems = !digest.problems.is_empty();
+    kinds.extend(has_problems.then(|| symbol(Tone::Warning, &glyphs.warning, "problems, listed above")));
     let branches = if digest.leaves > 1 { digest.leaves } else { 0 };
     let counts = [
         (Tone::Label, &glyphs.label, digest.labels.len(), ["label", "labels"]),

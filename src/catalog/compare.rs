@@ -17,8 +17,11 @@ use crate::session::entry::Entry;
 use crate::session::lines::Line;
 use crate::session::replay::state::{Content, FileState};
 use crate::session::replay::{Files, Replay};
+use crate::session::tree::context::edits_in_force;
+use crate::session::tree::model_role::EditCounts;
 use crate::session::tree::node::Node;
 use crate::session::tree::{EntryIndex, Tree};
+use crate::session::write::context_edit::EditEffect;
 
 /// A branch and its source.
 #[derive(Clone, Debug)]
@@ -91,7 +94,11 @@ pub fn compare(ends: [&BranchEnd; 2], reading: ReplayControl<'_>) -> Result<Comp
     let Some(divergence) = diverge(branches) else {
         bail!("the two branches have no common entry; choose two of the same session or family");
     };
-    let sides = [side(ends[0], &divergence.own[0], reading)?, side(ends[1], &divergence.own[1], reading)?];
+    let side = |at: usize| {
+        let side = side(ends[at], &divergence.own[at], reading)?;
+        anyhow::Ok(SideSummary { edits: edits(ends[at])?, ..side })
+    };
+    let sides = [side(0)?, side(1)?];
     let ends = divergence.ends(branches);
     let Divergence { shared, common, .. } = divergence;
     Ok(Comparison { common, ends, shared: shared.len(), sides })
@@ -103,6 +110,18 @@ fn side(end: &BranchEnd, own: &[EntryIndex], reading: ReplayControl<'_>) -> Resu
     let mut collector = SideCollector::new(&name);
     each(end, own, reading, |node, entry| collector.entry(node, entry))?;
     Ok(collector.finish())
+}
+
+/// Counts the context edits that are in force at the end of a branch. Those that restore a content do not count.
+fn edits(end: &BranchEnd) -> Result<EditCounts> {
+    let mut reader = EntryReader::open(&end.path)?;
+    let mut counts = EditCounts::default();
+    for (at, edit) in edits_in_force(&end.tree, Some(end.at)) {
+        let effect = EditEffect::new(&reader.line(&end.tree[at])?, &reader.line(&end.tree[edit])?);
+        counts.omitted += usize::from(effect == Some(EditEffect::Omitted));
+        counts.replaced += usize::from(matches!(effect, Some(EditEffect::Replaced(_))));
+    }
+    Ok(counts)
 }
 
 /// Reads entries in order. Of an overlong line, only the beginning is read.

@@ -204,6 +204,7 @@ fn side_object<'a>(side: &'a SideSummary, end: &'a BranchEnd, at: EntryIndex) ->
         duration_ms: side.duration(),
         errors: &side.failures,
         last_answer: &side.answer,
+        edits: &side.edits,
     }
 }
 

@@ -12,7 +12,6 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::app::panes::reader::sections::branch;
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::app::panes::tree::summaries;
@@ -24,12 +23,13 @@ use crate::cli::output::{PathFields, RemoteFields, object};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load::EntryReader;
-use crate::export::entry::{document, related, source_text};
+use crate::export::entry::{Body, document, related, source_text};
 use crate::runtime::raw_output;
 use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{RawTime, parse};
 use crate::session::lines::Line;
+use crate::session::tree::context::edits_in_force;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// Show an entry with its neighbors, or a turn as text
@@ -110,7 +110,8 @@ impl ShowCommand {
         let place = context.place(&self.session, asked.map(String::as_str))?;
         let (path, tree) = (&place.path, context.tree(&place.path)?);
         let asked = place.entry_in(&tree)?.or_else(|| last(&tree)).context("the session has no entries")?;
-        let branch = branch(&tree, asked);
+        let branch = tree.branch(asked);
+        let edits = edits_in_force(&tree, branch.last().copied());
         let is_said = |at: &EntryIndex| *at == asked || !tree[*at].kind.is_bookkeeping();
         let way: Vec<EntryIndex> = branch.iter().copied().filter(is_said).collect();
         let at = way.iter().position(|&at| at == asked).unwrap_or_default();
@@ -132,12 +133,12 @@ impl ShowCommand {
             (None, None) => (at.saturating_sub(self.context), (at + self.context + 1).min(way.len())),
         };
         if !self.json && (self.turn.is_some() || self.from.is_some()) {
-            return output::paged(|| print_text(&tree, &way[from..to], path)).map(|()| Exit::Done);
+            return output::paged(|| print_text(&tree, &way[from..to], &edits, path)).map(|()| Exit::Done);
         }
         let mut reader = EntryReader::open(path)?;
         let on_branch: HashSet<EntryIndex> = branch.into_iter().collect();
         let shown = way[from..to].iter();
-        let entries = shown.map(|&at| self.entry(&tree, at, at == asked, &on_branch, &mut reader));
+        let entries = shown.map(|&at| self.entry(&tree, at, at == asked, (&on_branch, &edits), &mut reader));
         let entries = entries.collect::<Result<Vec<_>>>()?;
         let name = name(&tree, &mut reader)?;
         let shown = ShownEntries {
@@ -159,12 +160,12 @@ impl ShowCommand {
         tree: &'a Tree,
         at: EntryIndex,
         asked: bool,
-        on_branch: &HashSet<EntryIndex>,
+        (on_branch, edits): (&HashSet<EntryIndex>, &Edits),
         reader: &mut EntryReader,
     ) -> Result<EntryFields<'a>> {
-        let (line, others) = with_related(tree, at, reader)?;
-        let whole = source_text(tree, at, (&line, &others), &TimeZone::system());
-        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+        let (body, others) = with_related(tree, at, edits, reader)?;
+        let whole = source_text(tree, at, (&body, &others), &TimeZone::system());
+        let entry = parse::line(&body.line).ok().flatten().unwrap_or_default();
         // The first line is shown as fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
         let end = self.chars.and_then(|chars| whole.char_indices().nth(chars));
@@ -193,18 +194,22 @@ fn last(tree: &Tree) -> Option<EntryIndex> {
     tree.to_root(tree.leaf).find(says).or(tree.leaf)
 }
 
-/// Reads the line of an entry, and those of the entries that are shown with it.
-fn with_related(tree: &Tree, at: EntryIndex, reader: &mut EntryReader) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
+/// The context edits that are in force at the end of a branch.
+type Edits = HashMap<EntryIndex, EntryIndex>;
+
+/// Reads an entry, and the entries that are shown with it.
+fn with_related(tree: &Tree, at: EntryIndex, edits: &Edits, reader: &mut EntryReader) -> Result<(Body, Vec<Body>)> {
     let mut line = |at: EntryIndex| reader.line(&tree[at]);
-    Ok((line(at)?, related(tree, at).into_iter().map(line).collect::<Result<_>>()?))
+    let mut body = |at| anyhow::Ok(Body { line: line(at)?, edit: edits.get(&at).map(|&edit| line(edit)).transpose()? });
+    Ok((body(at)?, related(tree, at).into_iter().map(body).collect::<Result<_>>()?))
 }
 
 /// Prints entries as in the reader, with all parts unfolded.
-fn print_text(tree: &Tree, entries: &[EntryIndex], path: &Path) -> Result<()> {
+fn print_text(tree: &Tree, entries: &[EntryIndex], edits: &Edits, path: &Path) -> Result<()> {
     let mut reader = EntryReader::open(path)?;
     for (place, &at) in entries.iter().enumerate() {
-        let (line, others) = with_related(tree, at, &mut reader)?;
-        let text = document(tree, at, (&line, &others), &TimeZone::system(), &|| Duration::ZERO);
+        let (body, others) = with_related(tree, at, edits, &mut reader)?;
+        let text = document(tree, at, (&body, &others), &TimeZone::system(), &|| Duration::ZERO);
         if place > 0 && !text.lines.is_empty() {
             output::line("")?;
         }

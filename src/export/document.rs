@@ -186,7 +186,7 @@ pub enum Part {
     /// A named section, such as of a system message.
     Section(String, String),
     /// A tool call.
-    Tool(ToolPart),
+    Tool(Box<ToolPart>),
     /// An image.
     Image {
         /// The MIME type.
@@ -207,6 +207,8 @@ pub struct ToolPart {
     pub about: String,
     /// `failed`, or how many calls of a run failed; empty if none did.
     pub failed: String,
+    /// The effect of a context edit on the result; empty without one.
+    pub edited: String,
     /// Arguments and result, or the calls of a run; empty in a short document.
     pub parts: Vec<Part>,
 }

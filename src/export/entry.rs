@@ -10,7 +10,7 @@ use crate::base::numbers;
 use crate::base::text::{Span, Tone};
 use crate::export::document::{BlockRole, Detail, Part, ToolPart};
 use crate::export::markdown::image_address;
-use crate::export::parts::{Builder, NO_RESULT};
+use crate::export::parts::{Builder, EditedEntry, NO_RESULT};
 use crate::render::document::Document;
 use crate::render::{DocLine, FoldedLines};
 use crate::session::entry::kind::EntryKind;
@@ -18,6 +18,7 @@ use crate::session::entry::tool_call::NEARBY;
 use crate::session::entry::{Block, Content, Entry, Message, parse};
 use crate::session::tree::node::EntryOutcome;
 use crate::session::tree::{EntryIndex, Tree};
+use crate::session::write::context_edit::EditEffect;
 
 /// Returns the entries that are shown with an entry: the tool results of an assistant message, or the call of a result.
 pub fn related(tree: &Tree, at: EntryIndex) -> Vec<EntryIndex> {
@@ -38,17 +39,34 @@ pub fn related(tree: &Tree, at: EntryIndex) -> Vec<EntryIndex> {
     }
 }
 
-/// Renders an entry for the reader, without the calls that have results: those are entries of their own. `line` is its
-/// line in the file, and `related` holds the lines of the [`related`] entries. `clock` returns the time spent so far.
+/// The line of an entry, and that of the context edit that is in force for it.
+#[derive(Debug)]
+pub struct Body {
+    /// The line of the entry.
+    pub line: Vec<u8>,
+    /// The line of the edit.
+    pub edit: Option<Vec<u8>>,
+}
+
+impl Body {
+    /// Parses the entry.
+    pub(super) fn entry(&self) -> EditedEntry<'_> {
+        let effect = self.edit.as_ref().and_then(|edit| EditEffect::new(&self.line, edit));
+        (parse::entry(&self.line), effect)
+    }
+}
+
+/// Renders an entry for the reader, without the calls that have results: those are entries of their own. `related` holds
+/// the [`related`] entries. `clock` returns the time spent so far.
 pub fn document(
     tree: &Tree,
     at: EntryIndex,
-    (line, related): (&[u8], &[Vec<u8>]),
+    (body, related): (&Body, &[Body]),
     zone: &jiff::tz::TimeZone,
     clock: &dyn Fn() -> Duration,
 ) -> FoldedLines {
     let mut lines = Document::new(clock);
-    fill(&mut lines, (tree, at), (line, related), zone);
+    fill(&mut lines, (tree, at), (body, related), zone);
     lines.into_folded()
 }
 
@@ -56,22 +74,22 @@ pub fn document(
 pub fn source_text(
     tree: &Tree,
     at: EntryIndex,
-    (line, related): (&[u8], &[Vec<u8>]),
+    (body, related): (&Body, &[Body]),
     zone: &jiff::tz::TimeZone,
 ) -> String {
     let mut text = Document::raw(&|| Duration::ZERO);
-    fill(&mut text, (tree, at), (line, related), zone);
+    fill(&mut text, (tree, at), (body, related), zone);
     text.into_text().trim_end().to_owned() + "\n"
 }
 
 /// Renders the lines of an entry and of its [`related`] entries in the session file.
-pub fn raw(line: &[u8], related: &[Vec<u8>], clock: &dyn Fn() -> Duration) -> Vec<DocLine> {
+pub fn raw(body: &Body, related: &[Body], clock: &dyn Fn() -> Duration) -> Vec<DocLine> {
     let mut lines = Document::new(clock);
-    for (at, line) in [line].into_iter().chain(related.iter().map(Vec::as_slice)).enumerate() {
+    for (at, body) in [body].into_iter().chain(related).enumerate() {
         if at > 0 {
             lines.push(DocLine::default());
         }
-        lines.json(line);
+        lines.json(&body.line);
     }
     lines.into_folded().lines
 }
@@ -79,17 +97,16 @@ pub fn raw(line: &[u8], related: &[Vec<u8>], clock: &dyn Fn() -> Duration) -> Ve
 fn fill(
     lines: &mut Document<'_>,
     (tree, at): (&Tree, EntryIndex),
-    (line, related): (&[u8], &[Vec<u8>]),
+    (body, related): (&Body, &[Body]),
     zone: &jiff::tz::TimeZone,
 ) {
-    let entry = parse::entry(line);
-    let others: Vec<Entry<'_>> = related.iter().map(|line| parse::entry(line)).collect();
+    let edited = body.entry();
+    let others: Vec<EditedEntry<'_>> = related.iter().map(Body::entry).collect();
     let mut builder = Builder::new(Detail::WHOLE, &others);
-    if !lines.is_raw() {
-        builder.leaves_out_answered();
-    }
-    let (role, title) = builder.entry(&entry, line);
+    builder.leaves_out_answered = !lines.is_raw();
+    let (role, title) = builder.entry(&edited, &body.line);
     let (parts, _) = builder.finish();
+    let (entry, _) = edited;
     let has_head = !matches!(role, BlockRole::Tool | BlockRole::Note) && !tree.node(at).silent;
     if lines.is_raw() || has_head {
         head(lines, (tree, at), &entry, role, zone);
@@ -173,7 +190,7 @@ fn model_name(message: &Message<'_>) -> Option<String> {
 
 fn parts(lines: &mut Document<'_>, parts: &[Part]) {
     for (at, part) in parts.iter().enumerate() {
-        if at > 0 && !(is_title(part) && is_title(&parts[at - 1])) {
+        if at > 0 && (lines.is_raw() || !(is_title(part) && is_title(&parts[at - 1]))) {
             lines.push(DocLine::default());
         }
         self::part(lines, part);
@@ -225,6 +242,7 @@ fn tool(lines: &mut Document<'_>, tool: &ToolPart) {
         title.insert(0, Span::new(Tone::Error, "failed "));
     }
     let is_answered = !matches!(tool.parts.last(), Some(Part::Note(note)) if note == NO_RESULT);
+    title.extend((!tool.edited.is_empty()).then(|| Span::new(Tone::Warning, format!("  {}", tool.edited))));
     lines.fold(DocLine::of(title), is_answered && tool.is_open(), |lines| parts(lines, &tool.parts));
 }
 
@@ -257,10 +275,10 @@ fn pixels(base64: &[u8]) -> Option<[usize; 2]> {
 }
 
 /// Returns the images of an entry and of its [`related`] entries that a viewer can show, with their file extensions.
-pub fn images(line: &[u8], related: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
+pub fn images(body: &Body, related: &[Body]) -> Vec<(&'static str, Vec<u8>)> {
     let mut images = Vec::new();
-    for line in [line].into_iter().chain(related.iter().map(Vec::as_slice)) {
-        let entry = parse::entry(line);
+    for body in [body].into_iter().chain(related) {
+        let entry = parse::entry(&body.line);
         let Some(Content::Blocks(blocks)) = entry.message.as_ref().map(|message| &message.content) else { continue };
         for block in blocks {
             let Block::Image { mime, data, .. } = block else { continue };
@@ -296,6 +314,7 @@ mod tests {
         let blocks =
             [block("image/png"), block("image/x-desktop"), block("text/html"), block("image/../a.png")].join(",");
         let line = format!(r#"{{"type":"message","id":"a","message":{{"role":"user","content":[{blocks}]}}}}"#);
-        assert_eq!(images(line.as_bytes(), &[line.clone().into_bytes()]), vec![("png", vec![0; 3]); 2]);
+        let body = || Body { line: line.clone().into_bytes(), edit: None };
+        assert_eq!(images(&body(), &[body()]), vec![("png", vec![0; 3]); 2]);
     }
 }

@@ -170,12 +170,13 @@ fn part(part: &Part, out: &mut String) {
 }
 
 fn tool(tool: &ToolPart, out: &mut String) {
-    let failed = if tool.failed.is_empty() { String::new() } else { format!(" — {}", tool.failed) };
+    let remarks = [&tool.failed, &tool.edited].into_iter().filter(|remark| !remark.is_empty());
+    let remarks: String = remarks.map(|remark| format!(" — {remark}")).collect();
     if tool.parts.is_empty() {
         let about = if tool.about.is_empty() { String::new() } else { format!(" {}", escape(&tool.about)) };
-        return push(out, &["- **", &escape(&tool.name), "**", &about, &failed, "\n"]);
+        return push(out, &["- **", &escape(&tool.name), "**", &about, &remarks, "\n"]);
     }
-    let summary = format!("<b>{}</b> {}{failed}", escape_html(&tool.name), escape_html(&tool.about));
+    let summary = format!("<b>{}</b> {}{remarks}", escape_html(&tool.name), escape_html(&tool.about));
     details(summary.trim(), out, |out| parts(&tool.parts, out));
 }
 
@@ -510,7 +511,7 @@ mod tests {
         let (mut writer, mut out) = (MarkdownWriter::default(), String::new());
         let facts = texts.iter().map(|text| ("Name".to_owned(), text.clone())).collect();
         writer.head(&Head { title: texts.concat(), facts, ..Head::default() }, &mut out);
-        let row = |text: &String| Part::Tool(ToolPart { about: text.clone(), ..ToolPart::default() });
+        let row = |text: &String| Part::Tool(ToolPart { about: text.clone(), ..ToolPart::default() }.into());
         let roles = [BlockRole::Prompt, BlockRole::Answer, BlockRole::Tool, BlockRole::Summary, BlockRole::Message];
         for (number, role) in roles.into_iter().chain(roles).enumerate() {
             let mut parts = Vec::new();
@@ -521,7 +522,7 @@ mod tests {
                 let mut all = vec![
                     Part::Markdown(text.clone()),
                     row(text),
-                    Part::Tool(tool),
+                    Part::Tool(tool.into()),
                     Part::Note(text.clone()),
                     Part::Section(text.clone(), text.clone()),
                     Part::Thinking(text.clone()),

@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::base::numbers;
 use crate::base::paths::relative_to;
 use crate::export::document::{Detail, Outline, Part, ToolDetail, Turn, one_line};
-use crate::export::selection::{Body, PrintedFacts, ReadBody, Selection};
+use crate::export::selection::{PrintedFacts, ReadBody, Selection};
 use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::parse;
@@ -39,11 +39,12 @@ impl Selection<'_> {
     fn turns(&self, read: ReadBody<'_>) -> Result<Vec<Turn>> {
         let mut turns: Vec<(Turn, Vec<EntryIndex>)> = Vec::new();
         let mut turn_of: HashMap<EntryIndex, usize> = HashMap::new();
-        for &(at, edit) in &self.entries {
+        for &at in &self.entries {
             if matches!(self.tree.node(at).kind, EntryKind::User | EntryKind::Bash) {
-                let body = Body::read((at, edit), read)?;
                 // An empty prompt has no block.
-                if let Some(block) = self.block(at, &body, &mut Vec::new(), &mut PrintedFacts::default()) {
+                if let Some(block) =
+                    self.block(at, &self.body(at, read)?, &mut Vec::new(), &mut PrintedFacts::default())
+                {
                     turn_of.insert(at, turns.len());
                     turns.push((Turn { id: block.id, title: block.title, facts: Vec::new() }, vec![at]));
                     continue;
@@ -63,7 +64,7 @@ impl Selection<'_> {
 
     /// Returns the results that did not fail, with their calls.
     fn called(&self) -> impl Iterator<Item = (EntryIndex, &CallDescription)> {
-        let nodes = self.entries.iter().map(|&(at, _)| (at, self.tree.node(at)));
+        let nodes = self.entries.iter().map(|&at| (at, self.tree.node(at)));
         let fine = nodes.filter(|(_, node)| node.kind == EntryKind::ToolResult && node.outcome == EntryOutcome::Fine);
         fine.filter_map(|(at, node)| Some((at, node.called.as_deref()?)))
     }
@@ -92,11 +93,10 @@ impl Selection<'_> {
             let node = self.tree.node(at);
             node.kind == EntryKind::Assistant && !node.silent && (!self.has_branches || self.tree.is_active(at))
         };
-        let Some(&last) = self.entries.iter().rfind(|(at, _)| is_answer(*at)) else { return Ok(Vec::new()) };
-        let body = Body::read(last, read)?;
+        let Some(&last) = self.entries.iter().rfind(|at| is_answer(**at)) else { return Ok(Vec::new()) };
         let detail = Detail { tools: ToolDetail::None, thinking: false, ..self.detail };
-        let selection = Selection { entries: Vec::new(), detail, ..*self };
-        let block = selection.block(last.0, &body, &mut Vec::new(), &mut PrintedFacts::default());
+        let selection = Selection { entries: Vec::new(), edits: HashMap::new(), detail, ..*self };
+        let block = selection.block(last, &self.body(last, read)?, &mut Vec::new(), &mut PrintedFacts::default());
         Ok(block.map(|block| block.parts).unwrap_or_default())
     }
 

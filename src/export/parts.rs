@@ -6,9 +6,10 @@ use crate::export::document::{BlockRole, Detail, Part, ToolDetail, ToolPart, one
 use crate::render::{code, diff};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
-use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse, typed_prompt};
+use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse, row, typed_prompt};
 use crate::session::json::value::{Fields, items, readable};
 use crate::session::json::{Str, text_or_empty};
+use crate::session::write::context_edit::EditEffect;
 
 /// The note of a call without a result.
 pub(super) const NO_RESULT: &str = "no result";
@@ -16,24 +17,23 @@ pub(super) const NO_RESULT: &str = "no result";
 /// The number of context lines around a change in a diff.
 const CONTEXT: usize = 3;
 
+/// An entry, and the effect of a context edit on it.
+pub(crate) type EditedEntry<'a> = (Entry<'a>, Option<EditEffect>);
+
 /// Builds the parts of one entry.
 pub(crate) struct Builder<'a> {
     detail: Detail,
     /// The results that can belong to calls of the entry, and whether they do.
-    answers: &'a [Entry<'a>],
+    answers: &'a [EditedEntry<'a>],
     is_used: Vec<bool>,
-    leaves_out_answered: bool,
+    /// `true` to leave out calls that have results, and to show a result with its call.
+    pub(crate) leaves_out_answered: bool,
     parts: Vec<Part>,
 }
 
 impl<'a> Builder<'a> {
-    pub(crate) fn new(detail: Detail, answers: &'a [Entry<'a>]) -> Self {
+    pub(crate) fn new(detail: Detail, answers: &'a [EditedEntry<'a>]) -> Self {
         Self { detail, answers, is_used: vec![false; answers.len()], leaves_out_answered: false, parts: Vec::new() }
-    }
-
-    /// Leaves out calls that have results, and shows a result with its call.
-    pub(crate) fn leaves_out_answered(&mut self) {
-        self.leaves_out_answered = true;
     }
 
     /// Returns the parts, and `true` for each used answer.
@@ -42,7 +42,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds an entry. Returns its role and title. The title of a message is its beginning and thus empty here.
-    pub(crate) fn entry(&mut self, entry: &Entry<'_>, line: &[u8]) -> (BlockRole, String) {
+    pub(crate) fn entry(&mut self, edited: &EditedEntry<'_>, line: &[u8]) -> (BlockRole, String) {
+        let (entry, edit) = edited;
         let none = Message::default();
         let message = entry.message.as_ref().unwrap_or(&none);
         let error = message.error_message.map(Str::owned);
@@ -60,17 +61,17 @@ impl<'a> Builder<'a> {
             EntryKind::ToolResult => {
                 if self.detail.tools != ToolDetail::None {
                     let id = message.tool_call_id.unwrap_or_default();
-                    let others = self.answers.iter().filter_map(|entry| entry.message.as_ref());
+                    let others = self.answers.iter().filter_map(|(entry, _)| entry.message.as_ref());
                     let part = match others.filter_map(|other| other.content.tool_call(id)).next() {
-                        Some(call) => self.tool(call, Some(message)),
+                        Some(call) => self.tool(call, Some(edited)),
                         None => {
                             let name = message.tool_name.map_or("tool".into(), |name| one_line(&name.text()));
                             let mut part = ToolPart { name, about: "result".into(), ..ToolPart::default() };
-                            self.result(&mut part, message, "");
+                            self.result(&mut part, edited, "");
                             part
                         }
                     };
-                    self.parts.push(Part::Tool(part));
+                    self.push_tool(part);
                 }
                 (BlockRole::Tool, String::new())
             }
@@ -125,15 +126,20 @@ impl<'a> Builder<'a> {
                 }
                 (BlockRole::Note, format!("Extension data: {}", one_line(&text_or_empty(entry.custom_type))))
             }
-            EntryKind::Label | EntryKind::SessionInfo | EntryKind::Usage | EntryKind::ContextEdit => {
-                (BlockRole::Note, one_line(&entry.text()))
-            }
+            EntryKind::Label | EntryKind::SessionInfo | EntryKind::Usage => (BlockRole::Note, one_line(&entry.text())),
+            EntryKind::ContextEdit => (BlockRole::Note, row::text(entry)),
             EntryKind::Unknown => {
                 self.json(line);
                 (BlockRole::Message, format!("Entry of type {}", one_line(&entry.type_name.text())))
             }
         };
         self.parts.extend(error.map(Part::Error));
+        // Runs of calls stay together: their results have marks of their own.
+        let last = self.parts.iter().rposition(|part| !part.is_in_run());
+        if let Some((effect, last)) = edit.as_ref().zip(last) {
+            self.parts.splice(last + 1..last + 1, replacement(effect));
+            self.parts.insert(0, Part::Note(effect.text().into()));
+        }
         done
     }
 
@@ -218,51 +224,52 @@ impl<'a> Builder<'a> {
         if self.detail.tools == ToolDetail::None {
             return;
         }
-        let messages = self.answers.iter().map(|entry| entry.message.as_ref());
-        let is_its = |message: Option<&Message<'_>>| {
-            message.and_then(|message| message.tool_call_id).is_some_and(|id| call.id.is(&id.text()))
-        };
-        let place = messages.into_iter().position(is_its);
+        let mut ids = self.answers.iter().map(|(entry, _)| entry.message.as_ref().and_then(|it| it.tool_call_id));
+        let place = ids.position(|id| id.is_some_and(|id| call.id.is(&id.text())));
         if self.leaves_out_answered && place.is_some() {
             return;
         }
-        let answer = place.and_then(|place| {
+        let answer = place.map(|place| {
             self.is_used[place] = true;
-            self.answers[place].message.as_ref()
+            &self.answers[place]
         });
-        let part = self.tool(call, answer);
-        self.parts.push(Part::Tool(part));
+        self.push_tool(self.tool(call, answer));
+    }
+
+    fn push_tool(&mut self, mut part: ToolPart) {
+        if self.detail.tools != ToolDetail::Full {
+            part.parts.clear();
+        }
+        self.parts.push(Part::Tool(part.into()));
     }
 
     /// Builds a tool call with its result and the calls that it made itself.
-    fn tool(&self, call: &ToolCall<'_>, answer: Option<&Message<'_>>) -> ToolPart {
+    fn tool(&self, call: &ToolCall<'_>, answer: Option<&EditedEntry<'_>>) -> ToolPart {
         let mut part = described(call);
-        let language = arguments(call, answer, &mut part);
+        let message = answer.and_then(|(entry, _)| entry.message.as_ref());
+        let language = arguments(call, message, &mut part);
         if let Some(answer) = answer {
-            for nested in answer.nested_calls() {
+            for nested in message.iter().flat_map(|message| message.nested_calls()) {
                 let mut inner = described(&nested.call);
                 arguments(&nested.call, None, &mut inner);
                 inner.failed = nested.error.map(|_| "failed".into()).unwrap_or_default();
                 inner.parts.extend(nested.error.map(|error| Part::Error(error.owned())));
                 inner.parts.extend(nested.is_unfinished.then(|| Part::Note("unfinished".into())));
-                part.parts.push(Part::Tool(inner));
+                part.parts.push(Part::Tool(inner.into()));
             }
             self.result(&mut part, answer, if call.name.is("read") { &language } else { "" });
         } else if self.leaves_out_answered {
             part.parts.push(Part::Note(NO_RESULT.into()));
         }
-        if self.detail.tools != ToolDetail::Full {
-            part.parts.clear();
-        }
         part
     }
 
-    fn result(&self, part: &mut ToolPart, answer: &Message<'_>, language: &str) {
-        let has_failed = answer.is_error && !answer.never_ran();
-        part.failed = if has_failed { "failed".into() } else { String::new() };
-        let mut has_output = false;
+    fn result(&self, part: &mut ToolPart, (entry, edit): &EditedEntry<'_>, language: &str) {
+        let Some(answer) = &entry.message else { return };
+        part.edited = edit.as_ref().map_or("", EditEffect::text).into();
+        part.failed = if answer.is_error && !answer.never_ran() { "failed".into() } else { String::new() };
+        let before = part.parts.len();
         for text in answer.content.texts().map(Str::text).filter(|text| !text.trim().is_empty()) {
-            has_output = true;
             part.parts.push(match () {
                 () if answer.is_error => Part::Error(text.into_owned()),
                 () if code::is_known(language) => Part::Code(language.into(), text.into_owned()),
@@ -271,18 +278,21 @@ impl<'a> Builder<'a> {
         }
         for block in answer.content.blocks() {
             if let Block::Image { mime, bytes, data } = block {
-                has_output = true;
                 part.parts.push(self.image(*mime, *bytes, *data));
             }
         }
-        part.parts.extend(answer.unseen_note().map(Part::Note));
-        if !has_output {
+        if part.parts.len() == before {
             part.parts.push(Part::Note("no output".into()));
         }
-        if self.detail.tools != ToolDetail::Full {
-            part.parts.clear();
-        }
+        part.parts.extend(answer.unseen_note().map(Part::Note));
+        part.parts.extend(edit.as_ref().and_then(replacement));
     }
+}
+
+/// Returns the content that pi sends instead.
+fn replacement(effect: &EditEffect) -> Option<Part> {
+    let EditEffect::Replaced(text) = effect else { return None };
+    Some(Part::Folded { title: "sent instead".into(), text: text.clone() })
 }
 
 /// Describes a call on one line.

@@ -8,11 +8,11 @@ use crate::base::numbers;
 use crate::export::document::{
     BlockRole, BranchStart, Detail, EntryBlock, Part, ToolDetail, ToolPart, minute, one_line,
 };
-use crate::export::entry::related;
-use crate::export::parts;
+use crate::export::entry::{Body, related};
+use crate::export::parts::{self, EditedEntry};
 use crate::session::activity::Activity;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::{Entry, parse, typed_prompt};
+use crate::session::entry::{Entry, typed_prompt};
 use crate::session::tree::node::EntryOutcome;
 use crate::session::tree::{EntryIndex, Tree};
 
@@ -20,8 +20,10 @@ use crate::session::tree::{EntryIndex, Tree};
 pub struct Selection<'a> {
     /// The tree.
     pub tree: &'a Tree,
-    /// The entries, each with the context edit that replaces its content.
-    pub entries: Vec<(EntryIndex, Option<EntryIndex>)>,
+    /// The entries.
+    pub entries: Vec<EntryIndex>,
+    /// The context edits that are in force for them, and that the document marks.
+    pub edits: HashMap<EntryIndex, EntryIndex>,
     /// `true` if they contain several branches.
     pub has_branches: bool,
     /// The included content.
@@ -33,20 +35,12 @@ pub struct Selection<'a> {
 /// Reads the line of an entry.
 pub type ReadBody<'a> = &'a mut dyn FnMut(EntryIndex) -> Result<Vec<u8>>;
 
-/// The line of an entry, with the line of the context edit that replaces its content.
-pub(super) struct Body {
-    line: Vec<u8>,
-    edit: Option<Vec<u8>>,
-}
-
-impl Body {
-    /// Reads an entry of a selection.
-    pub(super) fn read((at, edit): (EntryIndex, Option<EntryIndex>), read: ReadBody<'_>) -> Result<Self> {
-        Ok(Self { line: read(at)?, edit: edit.map(read).transpose()? })
-    }
-}
-
 impl Selection<'_> {
+    /// Reads an entry.
+    pub(super) fn body(&self, at: EntryIndex, read: ReadBody<'_>) -> Result<Body> {
+        Ok(Body { line: read(at)?, edit: self.edits.get(&at).map(|&edit| read(edit)).transpose()? })
+    }
+
     /// Passes the blocks of the entries to `take` in order. Holds one entry at a time, with the results of its calls.
     ///
     /// # Errors
@@ -54,21 +48,19 @@ impl Selection<'_> {
     pub fn each(&self, read: ReadBody<'_>, take: &mut dyn FnMut(EntryBlock) -> Result<()>) -> Result<()> {
         let mut state = State::default();
         let mut told = PrintedFacts::default();
-        let known: HashSet<EntryIndex> = self.entries.iter().map(|&(at, _)| at).filter(|_| self.has_branches).collect();
+        let known: HashSet<EntryIndex> = self.entries.iter().copied().filter(|_| self.has_branches).collect();
         let mut joined = HashSet::new();
         let mut open: Option<OpenBlock> = None;
-        for (place, &(at, edit)) in self.entries.iter().enumerate() {
+        for (place, &at) in self.entries.iter().enumerate() {
             let above = self.tree.parent(at).and_then(|parent| state.near.get(&parent).cloned());
             let above = above.or_else(|| state.last.clone());
             if joined.remove(&at) || is_hidden(self.tree.node(at).kind) {
                 state.pass(self.tree, at, above);
                 continue;
             }
-            let body = Body::read((at, edit), read)?;
-            let mut results = Vec::new();
-            for result in self.results(place, &known) {
-                results.push((result, read(result)?));
-            }
+            let body = self.body(at, read)?;
+            let results = self.results(place, &known).into_iter();
+            let mut results = results.map(|at| Ok((at, self.body(at, read)?))).collect::<Result<Vec<_>>>()?;
             let before = told.clone();
             let Some(mut block) = self.block(at, &body, &mut results, &mut told) else {
                 state.pass(self.tree, at, above);
@@ -101,22 +93,25 @@ impl Selection<'_> {
         let activity = Activity::of(self.tree, entries);
         block.facts.extend(numbers::nonzero_dollars(activity.cost));
         let start = block.parts.iter().rposition(|part| !part.is_in_run()).map_or(0, |last| last + 1);
-        let calls = block.parts[start..].iter().filter_map(Part::as_tool).count();
-        if calls > 1 && self.detail.tools == ToolDetail::Full {
+        let calls: Vec<&ToolPart> = block.parts[start..].iter().filter_map(Part::as_tool).collect();
+        let edited = calls.iter().filter(|tool| !tool.edited.is_empty()).count();
+        let remark = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
+        if calls.len() > 1 && self.detail.tools == ToolDetail::Full {
             let tool = ToolPart {
-                name: format!("{}:", numbers::count(calls, "tool", "tools")),
+                name: format!("{}:", numbers::count(calls.len(), "tool", "tools")),
                 about: one_line(&(self.label)(&activity.tool_facts().join(", "))),
-                failed: if activity.failed > 0 { format!("{} failed", activity.failed) } else { String::new() },
+                failed: remark(activity.failed, "failed"),
+                edited: remark(edited, "edited for the model"),
                 parts: block.parts.split_off(start),
             };
-            block.parts.push(Part::Tool(tool));
+            block.parts.push(Part::Tool(tool.into()));
         }
         take(block)
     }
 
     /// Returns the tool results that follow an answer: on its branch, or in a whole tree, on its first branch with results.
     fn results(&self, place: usize, known: &HashSet<EntryIndex>) -> Vec<EntryIndex> {
-        let at = self.entries[place].0;
+        let at = self.entries[place];
         if self.tree.node(at).kind != EntryKind::Assistant {
             return Vec::new();
         }
@@ -125,7 +120,7 @@ impl Selection<'_> {
         }
         let mut found = Vec::new();
         for pair in self.entries[place..].windows(2) {
-            let [(before, _), (next, _)] = pair else { break };
+            let [before, next] = pair else { break };
             let follows = self.tree.parent(*next) == Some(*before);
             match self.tree.node(*next).kind {
                 EntryKind::ToolResult if follows => found.push(*next),
@@ -141,21 +136,15 @@ impl Selection<'_> {
         &self,
         at: EntryIndex,
         body: &Body,
-        results: &mut Vec<(EntryIndex, Vec<u8>)>,
+        results: &mut Vec<(EntryIndex, Body)>,
         told: &mut PrintedFacts,
     ) -> Option<EntryBlock> {
         let node = self.tree.node(at);
-        let mut entry = parse::entry(&body.line);
-        let edit = body.edit.as_deref().and_then(|edit| parse::line(edit).ok().flatten()?.replacement);
-        if let Some(content) = edit.map(parse::replacement) {
-            match &mut entry.message {
-                Some(message) => message.content = content,
-                None => entry.content = content,
-            }
-        }
-        let answers: Vec<Entry<'_>> = results.iter().map(|(_, line)| parse::entry(line)).collect();
+        let edited = body.entry();
+        let answers: Vec<EditedEntry<'_>> = results.iter().map(|(_, body)| body.entry()).collect();
         let mut parts = parts::Builder::new(self.detail, &answers);
-        let (role, title) = parts.entry(&entry, &body.line);
+        let (role, title) = parts.entry(&edited, &body.line);
+        let (entry, _) = edited;
         let (parts, used) = parts.finish();
         drop(answers);
         let mut is_used = used.into_iter();

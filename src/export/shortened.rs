@@ -75,7 +75,7 @@ fn leave_out(part: &mut Part) {
         Part::Plain(_) => *part = note(),
         Part::Tool(tool) if !tool.parts.is_empty() => {
             let calls = tool.parts.iter().filter_map(Part::as_tool);
-            let rows = calls.map(|call| Part::Tool(ToolPart { parts: Vec::new(), ..call.clone() }));
+            let rows = calls.map(|call| Part::Tool(ToolPart { parts: Vec::new(), ..call.clone() }.into()));
             tool.parts = rows.chain([note()]).collect();
         }
         _ => {}
@@ -92,7 +92,7 @@ mod tests {
         let output = |at: usize| format!("output {at} {}", "ü".repeat(300));
         let entry = |at: usize| {
             let tool = ToolPart { name: "bash".into(), parts: vec![Part::Plain(output(at))], ..ToolPart::default() };
-            let (id, role, parts) = (at.to_string(), BlockRole::Answer, vec![Part::Tool(tool)]);
+            let (id, role, parts) = (at.to_string(), BlockRole::Answer, vec![Part::Tool(tool.into())]);
             EntryBlock { id, parent: None, role, title: String::new(), facts: vec![], label: None, branch: None, parts }
         };
         let write = |max: usize| {

@@ -32,7 +32,7 @@ use crate::disk::load::{self, EntryReader, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{bug_log, last_seen, locate, relocations, scan, terminals};
-use crate::export::entry;
+use crate::export::entry::{self, Body};
 use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, prices, requests, running};
 use crate::render::FoldedLines;
@@ -195,7 +195,7 @@ impl JobContext {
                 Some(Reply::ForkPoints(found, SharedEntries::new(&sharing_sessions, entries)))
             }
             Work::Join(to_join) => Some(Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?))),
-            Work::Read(body, form) => Some(Reply::Read(self.document(&body, form, files)?)),
+            Work::Read(body, edit, form) => Some(Reply::Read(self.document((&body, edit.as_ref()), form, files)?)),
             Work::ListFiles(request) => files.list_files(&request),
             Work::ListStates(request) => Some(files.list(*request, reply)?),
             Work::ReadFile(request) => Some(files.text(&request)?),
@@ -270,10 +270,10 @@ impl JobContext {
                 Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.history_with_sessions(is_wanted)?))
             }
             Work::ReadSource(body, with) => {
-                let images = if with == Opener::Editor { self.read(&body, entry::images)? } else { Vec::new() };
+                let images = if with == Opener::Editor { self.read((&body, None), entry::images)? } else { Vec::new() };
                 let text = if images.is_empty() {
-                    self.read(&body, |line, related| {
-                        entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
+                    self.read((&body, None), |text, related| {
+                        entry::source_text(&body.tree, body.at, (text, related), &self.settings.zone)
                     })
                 } else {
                     image_viewer::open_images(&images).map(|()| String::new())
@@ -401,26 +401,27 @@ impl JobContext {
         Ok(line)
     }
 
-    fn document(&self, body: &EntryLocation, form: EntryForm, files: FilesJob<'_>) -> Result<FoldedLines> {
+    fn document(&self, edited: EditedEntry<'_>, form: EntryForm, files: FilesJob<'_>) -> Result<FoldedLines> {
+        let body = edited.0;
         let (zone, clock) = (&self.settings.zone, files.clock);
         let lines = match form {
             EntryForm::Difference | EntryForm::File => files.preview(body, form)?,
-            EntryForm::Raw => Some(self.read(body, |line, related| entry::raw(line, related, clock))?),
+            EntryForm::Raw => Some(self.read(edited, |text, related| entry::raw(text, related, clock))?),
             EntryForm::Entry => None,
         };
         let entry =
-            || self.read(body, |line, related| entry::document(&body.tree, body.at, (line, related), zone, clock));
+            || self.read(edited, |text, related| entry::document(&body.tree, body.at, (text, related), zone, clock));
         lines.map_or_else(entry, |lines| Ok(lines.into()))
     }
 
-    /// Converts the line of an entry and of the entries shown with it.
-    fn read<T>(&self, body: &EntryLocation, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
+    /// Converts the lines of an entry and of the entries shown with it.
+    fn read<T>(&self, (body, edit): EditedEntry<'_>, make: impl FnOnce(&Body, &[Body]) -> T) -> Result<T> {
         let EntryLocation { path, tree, at } = body;
-        let line = self.line(body)?;
+        let text = Body { line: self.line(body)?, edit: edit.map(|edit| self.line(edit)).transpose()? };
         let mut reader = EntryReader::open(path)?;
         let related = entry::related(tree, *at).into_iter();
-        let related: Result<Vec<Vec<u8>>> = related.map(|at| reader.line(&tree.nodes[at as usize])).collect();
-        Ok(make(&line, &related?))
+        let related = related.map(|at| Ok(Body { line: reader.line(&tree.nodes[at as usize])?, edit: None }));
+        Ok(make(&text, &related.collect::<Result<Vec<_>>>()?))
     }
 
     /// Returns the directory of archived sessions.
@@ -433,6 +434,9 @@ impl JobContext {
         self.settings.located.all(self.archive())
     }
 }
+
+/// An entry, and the context edit that is in force for it.
+type EditedEntry<'a> = (&'a EntryLocation, Option<&'a EntryLocation>);
 
 /// Returns the current time in milliseconds since the Unix epoch.
 pub(crate) fn now() -> i64 {

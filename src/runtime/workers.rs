@@ -125,7 +125,7 @@ mod tests {
         let body = EntryLocation { path: PathBuf::new(), tree: Arc::default(), at: 7 };
         for number in [1, 2] {
             let (claim, ticket) = Ticket::new(number);
-            workers.start(ticket, Work::Read(body.clone(), EntryForm::Entry));
+            workers.start(ticket, Work::Read(body.clone(), None, EntryForm::Entry));
             let (of, Reply::Failed(why)) = reply(&events) else { panic!("it failed") };
             assert_eq!(of, number);
             assert!(why.starts_with("internal error in pitree"), "{why}");
@@ -155,7 +155,7 @@ mod tests {
         let body = EntryLocation { path: PathBuf::new(), tree: Arc::default(), at: 0 };
         let (dropped, ticket) = Ticket::new(1);
         drop(dropped);
-        workers.start(ticket, Work::Read(body, EntryForm::Entry));
+        workers.start(ticket, Work::Read(body, None, EntryForm::Entry));
         // The scan has a separate worker, so the reading worker is free for the next job.
         let (_claim, ticket) = Ticket::new(2);
         workers.start(ticket, Work::Scan { is_first: true });

@@ -202,7 +202,7 @@ impl ContextHasher {
             path.extend(links.to_root(end));
             path.reverse();
             let id = |at: EntryIndex| self.lines.ids[at as usize].id.map_or(at.into(), IdHash::value);
-            let ContextEntries { compaction, entries, edits } = context_entries(&source, &path);
+            let ContextEntries { compaction, entries, edits, .. } = context_entries(&source, &path);
             let text = |at: EntryIndex| self.texts[at as usize];
             let mut edits: Vec<[u64; 2]> = edits.into_iter().map(|(target, edit)| [id(target), text(edit)]).collect();
             edits.sort_unstable();

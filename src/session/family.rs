@@ -102,6 +102,11 @@ impl MergedFamily {
             }
             merged.leaf = shown.tree.leaf.map(|leaf| shown.places[leaf as usize]);
         }
+        for FamilyFile { tree, places } in &files {
+            let place = |at: EntryIndex| places[at as usize];
+            merged.first_kept.extend(tree.first_kept.iter().map(|(&at, &first)| (place(at), place(first))));
+            merged.edits.extend(tree.edits.iter().map(|(&at, (of, words))| (place(at), (place(*of), words.clone()))));
+        }
         // Labels of the displayed file take precedence.
         let others = files.iter().enumerate().filter(|(file, _)| *file != base).map(|(_, file)| file);
         for file in files.get(base).into_iter().chain(others) {

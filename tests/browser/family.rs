@@ -6,6 +6,7 @@ use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::tree::rows::RowItem;
 use pitree::pi::launch::Start;
 
+use crate::browser::card::card;
 use crate::browser::harness::{Browser, shows};
 use crate::common::session::Session;
 
@@ -160,6 +161,21 @@ fn the_whole_family_is_one_tree_in_which_each_file_can_be_hidden() {
     assert!(texts(&browser).contains(&"home".to_string()));
     browser.press("v m");
     assert_eq!(texts(&browser), ALONE);
+}
+
+#[test]
+fn edits_of_a_fork_are_marked_in_the_whole_family() {
+    let files = Files::new();
+    let fork = std::fs::read_to_string(&files.paths[1]).unwrap();
+    let edit = r#"{"type":"context_edit","id":"e1","parentId":"a5","targetId":"u1","replacement":null}"#;
+    std::fs::write(&files.paths[1], format!("{fork}{edit}\n")).unwrap();
+    let mut browser = files.browse(110, 30);
+    let is_marked = |browser: &Browser| card(browser).iter().any(|line| line == "not sent to the model");
+    browser.press("v m");
+    go_to(&mut browser, "home");
+    assert!(is_marked(&browser), "{:?}", card(&browser));
+    go_to(&mut browser, "found it");
+    assert!(!is_marked(&browser), "{:?}", card(&browser));
 }
 
 #[test]

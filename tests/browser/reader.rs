@@ -7,6 +7,7 @@ use pitree::app::message::{Effect, Msg};
 use pitree::keymap::KeyContext;
 use serde_json::json;
 
+use super::card::card;
 use super::harness::{Browser, NOW, shows};
 use crate::common::session::Session;
 
@@ -31,6 +32,50 @@ fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {
     browser.press("tab z");
     assert_eq!(browser.model.focus, KeyContext::Reader);
     (dir, browser)
+}
+
+#[test]
+fn edited_messages_have_marks_on_their_branch() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let session = Session::new("s").user("u1", "a wrong path").tool("t", "bash", &json!({"command": "make"}), "log");
+    let session = session.assistant("a1", "original answer").user("u3", "without edits").under("a1");
+    let session = session.edit("e1", "u1", "null").edit("e2", "tr", "null");
+    let answer = r#"{"content":[{"type":"text","text":"short answer"},{"type":"toolCall","id":"c","name":"read"}]}"#;
+    let session = session.edit("e3", "a1", answer).user("u2", "with edits");
+    fs::write(&path, session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 100, 40);
+    let counts = "context     2 omitted, 1 replaced or restored by edits".to_owned();
+    assert!(card(&browser).contains(&counts), "{:?}", card(&browser));
+    let go_to = |browser: &mut Browser, text: &str| {
+        browser.press("end");
+        while !browser.selected().contains(text) {
+            browser.press("k");
+        }
+    };
+    let marks = |browser: &Browser| {
+        let is_mark = |line: &String| line.contains("the model") || line.contains("sent instead");
+        card(browser).into_iter().filter(is_mark).collect::<Vec<_>>()
+    };
+    browser.press("l");
+    go_to(&mut browser, "with edits");
+    let run = "⋯ 1 tool  bash 1 · 1 edited for the model";
+    assert_eq!(marks(&browser), ["not sent to the model", run, "replaced for the model", "▸ sent instead, 2 lines"]);
+    go_to(&mut browser, "without edits");
+    assert_eq!(marks(&browser), [""; 0]);
+    go_to(&mut browser, "with edits");
+    browser.press("tab v x");
+    let text = card(&browser).join("\n");
+    for wanted in ["▾ [bash: make]  not sent to the model\n", "\n▾ sent instead, 2 lines\nshort answer\n[read]\n"] {
+        assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
+    }
+    // An edit that restores the answer.
+    let restored = r#"{"content":[{"type":"text","text":"original answer"}]}"#;
+    fs::write(&path, session.edit("e4", "a1", restored).text()).unwrap();
+    browser.press("f5");
+    assert_eq!(marks(&browser).len(), 3, "{:?}", marks(&browser));
+    browser.press("v m");
+    assert_eq!(marks(&browser).len(), 3, "as a family: {:?}", marks(&browser));
 }
 
 #[test]

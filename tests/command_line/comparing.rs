@@ -99,6 +99,24 @@ fn commands_change_files_too() {
 }
 
 #[test]
+fn edits_are_counted_at_each_end() {
+    let pitree = Pitree::new();
+    let session = Session::new("main").user("u1", "one").assistant("a1", "two").user("u2", "three");
+    let session = session.edit("e1", "u1", "null").assistant("a2", "four");
+    let session = session.edit("e2", "a1", r#"{"content":[{"type":"text","text":"2"}]}"#);
+    // An edit that restores the content.
+    let session = session.edit("e3", "a2", "null").edit("e4", "a2", r#"{"content":[{"type":"text","text":"four"}]}"#);
+    pitree.write_session(&session.user("u3", "left").under("u2").edit("e5", "u2", "null").user("u4", "right"));
+    let both = compared(&pitree, "main@u3", "main");
+    assert_eq!(both["a"]["edits"], json!({"omitted": 1, "replaced": 1}));
+    assert_eq!(both["b"]["edits"], json!({"omitted": 1, "replaced": 0}));
+    let text = pitree.print(&["diff", "main@u3", "main"]);
+    assert!(text.contains("\ncontext edits  1 omitted, 1 replaced  1 omitted\n"), "{text}");
+    let text = pitree.print(&["diff", "main@u2", "main@u1"]);
+    assert!(!text.contains("edits"), "before the edits: {text}");
+}
+
+#[test]
 fn the_text_says_the_same() {
     let pitree = family();
     let text = pitree.print(&["diff", "main@left", "fork"]);

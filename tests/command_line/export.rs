@@ -55,6 +55,52 @@ impl Made {
     }
 }
 
+/// A session with an omitted prompt, a replaced result and answer, and a branch that begins before the edits.
+fn edited() -> Session {
+    let text = |text: &str| format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
+    let session = Session::new("edited").cwd("/w").user("u1", "Wrong path").assistant("a1", "Original answer");
+    let session = session.tool("t", "bash", &json!({"command": "make"}), "original output");
+    let session = session.tool("s", "bash", &json!({"command": "test"}), "other output");
+    let session = session.edit("e1", "u1", "null").edit("e2", "a1", &text(&format!("Short {}", token())));
+    let session = session.edit("e3", "tr", &text("short output")).edit("e4", "sr", "null");
+    session.user("u2", "Go on").under("sr").user("u3", "Another way")
+}
+
+#[test]
+fn edited_messages_are_marked_with_both_contents() {
+    let pitree = Pitree::new();
+    pitree.write_session(&edited());
+    let export = |options: &[&str]| pitree.run(&[&["export", "-o", "-"], options].concat()).out;
+    let text = export(&["edited@u2"]);
+    let has = |wanted: &str| assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
+    has("*(not sent to the model)*\n\n> Wrong path\n");
+    has(
+        "*(replaced for the model)*\n\nOriginal answer\n\n<details><summary>sent instead</summary>\n\n```\nShort [github-token 1]\n```",
+    );
+    has("<b>2 tools:</b> bash 2 — 2 edited for the model</summary>");
+    has(
+        "<b>bash</b> make — replaced for the model</summary>\n\n```\noriginal output\n```\n\n<details><summary>sent instead</summary>\n\n```\nshort output\n",
+    );
+    has("<b>bash</b> test — not sent to the model</summary>");
+    let page = export(&["edited@u2", "--format", "html"]);
+    assert!(page.contains("<p class=r>not sent to the model</p><p>Wrong path"), "{page}");
+    assert!(page.contains("<b>bash</b> test <i>not sent to the model</i></summary>"), "{page}");
+    assert!(page.contains("Short [github-token 1]") && !page.contains(&token()), "{page}");
+    let short = export(&["edited@u2", "--tools", "short"]);
+    assert!(short.contains("- **bash** test — not sent to the model\n"), "{short}");
+    let other = export(&["edited@u3"]);
+    assert!(!other.contains("the model") && !other.contains("sent instead"), "{other}");
+    let context = export(&["edited@u2", "--context"]);
+    assert!(context.contains("short output") && context.contains("Short [github-token 1]"), "{context}");
+    assert!(["riginal", "Wrong", "other output", "the model*"].iter().all(|gone| !context.contains(gone)), "{context}");
+    let shown = pitree.print(&["show", "edited@u2", "--turn", "1"]);
+    assert!(shown.contains("not sent to the model\n\nWrong path\n"), "{shown}");
+    assert!(
+        shown.contains("[bash: make]  replaced for the model\noriginal output\n\nsent instead, 1 line\nshort output"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn a_branch_is_exported_without_its_secrets() {
     let made = Made::new();

@@ -154,6 +154,11 @@ impl Session {
         )
     }
 
+    /// Adds a context edit; `replacement` is JSON.
+    pub(crate) fn edit(self, id: &str, target: &str, replacement: &str) -> Self {
+        self.entry(id, "context_edit", format!("\"targetId\":\"{target}\",\"replacement\":{replacement}"))
+    }
+
     pub(crate) fn custom(self, id: &str, custom_type: &str) -> Self {
         self.entry(id, "custom", format_args!("\"customType\":{}", quoted(custom_type)))
     }

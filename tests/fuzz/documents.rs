@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use pitree::base::text::{is_unsafe, width};
-use pitree::export::entry::{document, related};
+use pitree::export::entry::{Body, document, related};
 use pitree::render::DocLine;
 use pitree::render::wrap::Wrapped;
+use pitree::session::tree::context::edits_in_force;
 use pitree::session::tree::{EntryIndex, Tree};
 use serde_json::{Value, json};
 use unicode_segmentation::UnicodeSegmentation;
@@ -65,9 +66,11 @@ fn entry(tree: &Tree, file: &[u8], at: EntryIndex) -> Vec<DocLine> {
         let node = &tree.nodes[at as usize];
         file[node.offset as usize..(node.offset + node.len) as usize].to_vec()
     };
-    let others: Vec<Vec<u8>> = related(tree, at).into_iter().map(line).collect();
+    let edits = edits_in_force(tree, tree.leaf);
+    let body = |at| Body { line: line(at), edit: edits.get(&at).map(|&edit| line(edit)) };
+    let others: Vec<Body> = related(tree, at).into_iter().map(body).collect();
     let begun = Instant::now();
-    document(tree, at, (&line(at), &others), &jiff::tz::TimeZone::UTC, &|| begun.elapsed()).lines
+    document(tree, at, (&body(at), &others), &jiff::tz::TimeZone::UTC, &|| begun.elapsed()).lines
 }
 
 fn shown(lines: &[DocLine], columns: usize) {

@@ -28,6 +28,7 @@ use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::digest::{Digest, DigestLabel};
 use crate::session::tree::AbandonedBranch;
+use crate::session::tree::context::edit_counts;
 use lines::{BAR, NAMES, fact, item, related, shortened, space};
 
 /// Maximum number of items in the other lists.
@@ -229,6 +230,8 @@ impl Card<'_> {
         if digest.details().newer_message.is_some() {
             self.fact("leaf", "behind the newest message, which is on another branch");
         }
+        let edits = model.tree.file(key).and_then(|tree| edit_counts(tree).text("replaced or restored"));
+        edits.into_iter().for_each(|edits| self.fact("context", format!("{edits} by edits")));
         self.pis(key);
         self.time("last active", digest.modified);
         self.time("created", header.created);

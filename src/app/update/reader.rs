@@ -5,7 +5,7 @@ use crate::app::command::NextStep;
 use crate::app::external::Opener;
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::panes::reader::sections::{Section, Target};
+use crate::app::panes::reader::sections::{self, Section, Target};
 use crate::app::panes::reader::{EntryForm, ReaderSubject};
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::RowItem;
@@ -70,7 +70,8 @@ fn request(model: &mut Model, at: EntryIndex) {
         return;
     }
     let Some(location) = model.tree.entry(at).and_then(|entry| model.entry_location(entry)) else { return };
-    let claim = model.ask_or(Work::Read(location, EntryForm::Entry), |model, ticket, error| {
+    let edit = model.reader.edits.get(&at).and_then(|&edit| model.entry_location(model.tree.entry(edit)?));
+    let claim = model.ask_or(Work::Read(location, edit, EntryForm::Entry), |model, ticket, error| {
         on_text(model, ticket, vec![DocLine::new(Tone::Error, error)].into());
     });
     model.reader.claims.insert(at, claim);
@@ -87,6 +88,11 @@ fn run(model: &Model, tree: &Tree, (first, last): (EntryIndex, EntryIndex)) -> V
     let mut spans = vec![Span::dim(format!("{sign} "))];
     spans.extend(row_text::run(&activity, glyphs));
     spans.extend(nonzero_dollars(activity.cost).map(|cost| Span::dim(format!(" {} {cost}", glyphs.dot))));
+    let is_edited = |at: &&EntryIndex| sections::is_result(tree, **at) && model.reader.edits.contains_key(at);
+    let edited = entries.iter().filter(is_edited).count();
+    spans.extend(
+        (edited > 0).then(|| Span::new(Tone::Warning, format!(" {} {edited} edited for the model", glyphs.dot))),
+    );
     let made: Vec<&str> = model.tree.commits(&entries, &model.catalog).map(|commit| &*commit.sha).collect();
     let made = (!made.is_empty()).then(|| format!("  {} {}", glyphs.commit, made.join(" ")));
     spans.extend(made.map(|made| Span::new(Tone::Label, made)));
@@ -127,8 +133,10 @@ pub(super) fn on_text(model: &mut Model, ticket: u64, mut text: FoldedLines) {
         text.lines.first_mut().into_iter().for_each(|line| line.spans.push(Span::dim(&facts)));
     }
     if let (EntryKind::ToolResult, Some(fold)) = (tree.node(at).kind, text.folds.first()) {
-        // In the words of the tree.
-        text.lines[fold.title].spans = row_text::content(&tree, at, &model.settings, usize::MAX);
+        // In the words of the tree, with the mark of an edit.
+        let title = &mut text.lines[fold.title].spans;
+        let mark = title.pop_if(|span| span.tone == Tone::Warning);
+        *title = row_text::content(&tree, at, &model.settings, usize::MAX).into_iter().chain(mark).collect();
     }
     model.reader.take(place, text, before, &model.settings.glyphs);
 }
@@ -209,7 +217,7 @@ pub(super) fn next_hit(model: &mut Model, forward: bool) -> Option<bool> {
 /// Reads another form of an entry.
 pub(super) fn read_form(model: &mut Model, entry: EntryRef) {
     let Some(location) = model.entry_location(entry) else { return };
-    let work = Work::Read(location, model.entry_form);
+    let work = Work::Read(location, None, model.entry_form);
     model.reader.reading = Some(model.ask_or(work, |model, _, error| {
         model.reader.show(vec![DocLine::new(Tone::Error, error)]);
     }));

@@ -31,7 +31,7 @@ pub(crate) fn differences(selection: &Selection<'_>, read: ReadBody<'_>) -> Resu
     let mut files: Rc<Files> = Rc::default();
     // The text of each file before its first change, if it is known.
     let mut first: BTreeMap<String, Option<String>> = BTreeMap::new();
-    for &(at, _) in &selection.entries {
+    for &at in &selection.entries {
         let before = files.clone();
         replay.step(&mut files, at)?;
         if Rc::ptr_eq(&before, &files) {
@@ -52,7 +52,8 @@ pub(crate) fn differences(selection: &Selection<'_>, read: ReadBody<'_>) -> Resu
         // The title has the name already.
         let hunks = diff::unified(&first, last, &name).splitn(3, '\n').nth(2).unwrap_or_default().to_owned();
         let about = format!("+{added} −{removed}");
-        Some(Part::Tool(ToolPart { name, about, failed: String::new(), parts: vec![Part::Diff(hunks)] }))
+        let tool = ToolPart { name, about, parts: vec![Part::Diff(hunks)], ..ToolPart::default() };
+        Some(Part::Tool(tool.into()))
     };
     Ok(first.into_iter().filter_map(difference).collect())
 }

@@ -1,6 +1,6 @@
 //! Exports of sessions: loads a session or a family, redacts it in two passes, and writes it in a format.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::catalog::export::redact::{ExportCollector, ExportRedactor};
 use crate::catalog::export::source::Source;
 use crate::catalog::export::target::Target;
 use crate::disk::new_file;
-use crate::export::document::{Detail, Head};
+use crate::export::document::{Detail, Head, Outline};
 use crate::export::jsonl::{self, NewHeader, PathLines};
 use crate::export::personal::PersonalData;
 use crate::export::reduced::reduced;
@@ -23,6 +23,7 @@ use crate::secrets::Rules;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};
+use crate::session::write::context_edit::with_replacement;
 use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
 
 mod differences;
@@ -120,14 +121,23 @@ pub(crate) fn write(
     let tree = source.tree.clone();
     let label = |text: &str| redact.text(text).into_owned();
     let (entries, has_branches) = (source.entries.clone(), source.scope == Scope::Tree);
-    let selection = Selection { tree: &tree, entries, has_branches, detail, label: &label };
-    let mut read = |at| Ok(redact.line(&source.line(at)?));
-    head.outline = selection.outline(&mut read)?;
-    if detail.summary && !has_branches {
-        head.outline.differences = differences(&selection, &mut read)?;
-    }
+    // A context has the contents that are sent, and other documents have marks on both.
+    let (edits, replaced) = match source.scope {
+        Scope::Context => (HashMap::new(), source.edits.clone()),
+        Scope::Branch | Scope::Tree => (source.edits.clone(), HashMap::new()),
+    };
+    let selection = Selection { tree: &tree, entries, edits, has_branches, detail, label: &label };
+    let mut original = |at| anyhow::Ok(redact.line(&source.line(at)?));
+    let has_differences = detail.summary && !has_branches;
+    let differences = if has_differences { differences(&selection, &mut original)? } else { Vec::new() };
+    let mut read = |at| {
+        let line = original(at)?;
+        let edit = replaced.get(&at).map(|&edit| original(edit)).transpose()?;
+        Ok(edit.and_then(|edit| with_replacement(&line, &edit)).unwrap_or(line))
+    };
+    head.outline = Outline { differences, ..selection.outline(&mut read)? };
     // Several pages have an index of their own, and their prompts are not known yet.
-    let bytes = selection.entries.iter().map(|&(at, _)| tree[at].len as usize).sum::<usize>();
+    let bytes = selection.entries.iter().map(|&at| tree[at].len as usize).sum::<usize>();
     if bytes > writer.page_bytes() / 2 {
         head.outline.turns.clear();
     }
@@ -152,7 +162,7 @@ fn session_file(
     let cwd = redact.text(&tree.header.cwd);
     let header = NewHeader { id: &id, time_ms: now, cwd: &cwd, version: tree.header.version };
     target.write(header.line().as_bytes())?;
-    let mut entries: Vec<u32> = source.entries.iter().map(|&(at, _)| at).collect();
+    let mut entries = source.entries.clone();
     let mut buffer = Vec::new();
     let can_not = || format!("cannot export session {} as a session file", clean(&tree.header.id));
     let is_in: HashSet<u32> = entries.iter().copied().collect();

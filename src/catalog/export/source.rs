@@ -1,6 +1,6 @@
 //! A session to export: its tree or family, the chosen entries, and its title and facts.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::session::entry::{parse, typed_prompt};
 use crate::session::family::{self, MergedFamily};
 use crate::session::lines::Header;
 use crate::session::prompt::plan::Plan;
-use crate::session::tree::context::{context, dependencies};
+use crate::session::tree::context::{context, dependencies, edits_in_force};
 use crate::session::tree::{EntryIndex, Tree};
 
 named! {
@@ -38,8 +38,10 @@ named! {
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) tree: Arc<Tree>,
-    /// The entries, each with the context edit that replaces its content.
-    pub(crate) entries: Vec<(EntryIndex, Option<EntryIndex>)>,
+    /// The entries.
+    pub(crate) entries: Vec<EntryIndex>,
+    /// The context edits that are in force for them at the end.
+    pub(crate) edits: HashMap<EntryIndex, EntryIndex>,
     /// The entry where the export ends.
     pub(crate) end: Option<EntryIndex>,
     pub(crate) scope: Scope,
@@ -76,9 +78,9 @@ impl Source {
     }
 
     fn new(path: &Path, tree: Arc<Tree>, joined: Option<MergedFamily>, readers: Vec<EntryReader>) -> Self {
-        let entries = tree.order.iter().map(|&at| (at, None)).collect();
-        let end = tree.leaf;
-        Self { path: path.into(), tree, entries, end, scope: Scope::Tree, is_part: false, readers, joined }
+        let (entries, end) = (tree.order.clone(), tree.leaf);
+        let edits = edits_in_force(&tree, end);
+        Self { path: path.into(), tree, entries, edits, end, scope: Scope::Tree, is_part: false, readers, joined }
     }
 
     /// Chooses the entries for a format: up to `end` or the leaf, and from `since` on.
@@ -97,12 +99,15 @@ impl Source {
                 "cannot export the model context of {}: its entries have no IDs; open the session in pi once to convert it",
                 self.path.display()
             ),
-            (Scope::Context, Format::Jsonl) => plain(dependencies(&self.tree, end)),
-            _ => entries(&self.tree, scope, end),
+            (Scope::Context, Format::Jsonl) => dependencies(&self.tree, end),
+            (Scope::Branch, _) => end.map(|end| self.tree.path(end)).unwrap_or_default(),
+            (Scope::Tree, _) => self.tree.order.clone(),
+            (Scope::Context, _) => Plan::new(&self.tree, end).sent().map(|part| part.at).collect(),
         };
         if let Some(since) = since {
             self.start_at(since)?;
         }
+        self.edits = edits_in_force(&self.tree, end);
         (self.scope, self.end, self.is_part) = (scope, end, since.is_some());
         Ok(())
     }
@@ -115,7 +120,7 @@ impl Source {
                 below.insert(at);
             }
         }
-        self.entries.retain(|(at, _)| below.contains(at));
+        self.entries.retain(|at| below.contains(at));
         if self.entries.is_empty() {
             bail!("the entry of --since is not on the exported branch; use --tree, or name an entry after it");
         }
@@ -131,9 +136,9 @@ impl Source {
     /// Returns the entries whose texts the export contains: those of the selection, the name, and the context edits.
     pub(crate) fn all_entries(&self) -> Vec<EntryIndex> {
         let mut seen = HashSet::new();
-        let edits = self.entries.iter().filter_map(|&(_, edit)| edit);
+        let edits = self.entries.iter().filter_map(|at| self.edits.get(at));
         let labels = self.tree.label_entries();
-        let all = self.entries.iter().map(|&(at, _)| at).chain(edits).chain(self.name_entry()).chain(labels);
+        let all = self.entries.iter().chain(edits).copied().chain(self.name_entry()).chain(labels);
         all.filter(|at| seen.insert(*at)).collect()
     }
 
@@ -146,7 +151,7 @@ impl Source {
     fn title(&mut self, redact: &ExportRedactor<'_>) -> Result<String> {
         let name = self.name_entry();
         let is_prompt = |at: &EntryIndex| self.tree.is_prompt(*at);
-        let prompts = self.entries.iter().map(|&(at, _)| at).filter(is_prompt);
+        let prompts = self.entries.iter().copied().filter(is_prompt);
         let candidates: Vec<EntryIndex> = name.into_iter().chain(prompts).collect();
         for at in candidates {
             let line = redact.line(&self.line(at)?);
@@ -164,7 +169,7 @@ impl Source {
     pub(crate) fn head(&mut self, redact: &ExportRedactor<'_>) -> Result<Head> {
         let title = self.title(redact)?;
         let tree = &self.tree;
-        let nodes = || self.entries.iter().map(|&(at, _)| &tree[at]);
+        let nodes = || self.entries.iter().map(|&at| &tree[at]);
         let times = || nodes().filter_map(|node| node.time);
         let date = |time: Option<i64>| time.and_then(minute).unwrap_or_default();
         let (first, last) = (date(times().min()), date(times().max()));
@@ -190,20 +195,6 @@ impl Source {
         facts.retain(|(_, value)| !value.is_empty());
         let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Ok(Head { title, facts, ..Head::default() })
-    }
-}
-
-/// Returns entries without context edits.
-fn plain(entries: Vec<EntryIndex>) -> Vec<(EntryIndex, Option<EntryIndex>)> {
-    entries.into_iter().map(|at| (at, None)).collect()
-}
-
-/// Chooses the entries in the order of the document.
-fn entries(tree: &Tree, scope: Scope, end: Option<EntryIndex>) -> Vec<(EntryIndex, Option<EntryIndex>)> {
-    match scope {
-        Scope::Branch => plain(end.map(|end| tree.path(end)).unwrap_or_default()),
-        Scope::Tree => plain(tree.order.clone()),
-        Scope::Context => Plan::new(tree, end).sent().map(|part| (part.at, part.words)).collect(),
     }
 }
 

@@ -187,8 +187,9 @@ impl HtmlWriter {
     }
 
     fn tool(&mut self, tool: &ToolPart, out: &mut String) {
-        let failed = if tool.failed.is_empty() { String::new() } else { format!(" <em>{}</em>", tool.failed) };
-        let about = format!("<b>{}</b> {}{failed}", escape(&tool.name), escape(&tool.about));
+        let remark = |tag, text: &str| if text.is_empty() { String::new() } else { format!(" <{tag}>{text}</{tag}>") };
+        let (failed, edited) = (remark("em", &tool.failed), remark("i", &tool.edited));
+        let about = format!("<b>{}</b> {}{failed}{edited}", escape(&tool.name), escape(&tool.about));
         if tool.parts.is_empty() {
             return push(out, &["<p class=T>", &about, "</p>"]);
         }

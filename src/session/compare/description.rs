@@ -26,6 +26,10 @@ pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
         format!("{} touched, {} changed", thousands(side.files.len()), thousands(changed))
     };
     facts.push(("files", sides.map(of_files)));
+    let edits = sides.map(|side| side.edits.text("replaced"));
+    if edits.iter().any(Option::is_some) {
+        facts.push(("context edits", edits.map(|edits| edits.unwrap_or("none".into()))));
+    }
     facts
 }
 

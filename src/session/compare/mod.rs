@@ -17,6 +17,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{FileOperation, NestedCall, touched};
 use crate::session::entry::{Entry, Message, Usage};
 use crate::session::links::{ById, IdHash};
+use crate::session::tree::model_role::EditCounts;
 use crate::session::tree::node::{EntryOutcome, Node};
 use crate::session::tree::{EntryIndex, Tree};
 
@@ -180,6 +181,8 @@ pub struct SideSummary {
     pub failures: Failures,
     /// The last answer with text.
     pub answer: Option<String>,
+    /// The context edits that are in force at the end.
+    pub edits: EditCounts,
 }
 
 impl Comparison {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::session::entry::kind::EntryKind;
 use crate::session::links::{EntryIndex, IdHash};
 use crate::session::tree::Tree;
-use crate::session::tree::model_role::{ContextRole, SendState, SendableContent};
+use crate::session::tree::model_role::{ContextRole, EditCounts, SendState, SendableContent};
 
 /// The context of the model at an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub fn context(tree: &Tree, at: Option<EntryIndex>) -> ModelContext {
     let (model, thinking_level) = tree.settings.last(settings);
     let model = model.map(|(provider, model)| (provider.to_owned(), model.to_owned()));
     let thinking_level = thinking_level.unwrap_or("off").to_owned();
-    let ContextEntries { compaction, entries, edits } = context_entries(tree, &path);
+    let ContextEntries { compaction, entries, edits, .. } = context_entries(tree, &path);
     let messages = entries.iter().map(|&at| usize::from(tree.node(at).model_role.messages)).sum();
     let words = |edit: &EntryIndex| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
     let replaced = edits.iter().filter_map(|(&at, edit)| Some((at, words(edit)?))).collect();
@@ -57,6 +57,27 @@ pub(crate) fn dependencies(tree: &Tree, at: Option<EntryIndex>) -> Vec<EntryInde
         edits.iter().filter(|(target, _)| needed.contains(target)).map(|(_, &edit)| edit).collect();
     needed.extend(edits);
     path.into_iter().filter(|at| needed.contains(at)).collect()
+}
+
+/// Returns the context edits that are in force after an entry, by the messages that they omit or replace.
+pub fn edits_in_force(tree: &Tree, at: Option<EntryIndex>) -> HashMap<EntryIndex, EntryIndex> {
+    if tree.edits.is_empty() {
+        return HashMap::new();
+    }
+    let path = at.map(|at| tree.path(at)).unwrap_or_default();
+    let ContextEntries { entries, omitted, mut edits, .. } = context_entries(tree, &path);
+    let (entries, omitted): (HashSet<_>, HashSet<_>) = (entries.into_iter().collect(), omitted.into_iter().collect());
+    edits.retain(|at, _| omitted.contains(at) || entries.contains(at) && can_be_replaced(tree.node(*at).kind));
+    edits
+}
+
+/// Counts the context edits that are in force at the leaf. The replaced ones include those whose content an edit restored.
+pub fn edit_counts(tree: &Tree) -> EditCounts {
+    *tree.edit_counts.get_or_init(|| {
+        let edits = edits_in_force(tree, tree.leaf);
+        let omitted = edits.values().filter(|edit| tree.edit(**edit).is_some_and(|(_, omits)| omits)).count();
+        EditCounts { omitted, replaced: edits.len() - omitted }
+    })
 }
 
 /// The data of entries on which contexts depend.
@@ -90,6 +111,8 @@ impl ContextSource for Tree {
 pub(crate) struct ContextEntries {
     pub(crate) compaction: Option<EntryIndex>,
     pub(crate) entries: Vec<EntryIndex>,
+    /// The entries that edits omit.
+    pub(crate) omitted: Vec<EntryIndex>,
     pub(crate) edits: HashMap<EntryIndex, EntryIndex>,
 }
 
@@ -112,10 +135,11 @@ pub(crate) fn context_entries(source: &impl ContextSource, path: &[EntryIndex]) 
         |at: &EntryIndex| edits.get(at).and_then(|&edit| source.edit(edit)).is_some_and(|(_, omits)| omits);
     seen.retain(|at| match source.role(*at) {
         ContextRole::Nothing => false,
-        ContextRole::Compaction => Some(*at) == compaction && !is_omitted(at),
-        ContextRole::Message | ContextRole::SystemMessage => !is_omitted(at),
+        ContextRole::Compaction => Some(*at) == compaction,
+        ContextRole::Message | ContextRole::SystemMessage => true,
     });
-    ContextEntries { compaction, entries: seen, edits }
+    let (omitted, entries) = seen.into_iter().partition(is_omitted);
+    ContextEntries { compaction, entries, omitted, edits }
 }
 
 /// A sent message.
@@ -258,6 +282,12 @@ mod tests {
         let tree = tree(&lines, lines.len());
         assert_eq!(dependencies(&tree, tree.leaf), [1, 2, 5, 7, 9, 12]);
         assert!(dependencies(&tree, None).is_empty());
+        let in_force = |at| edits_in_force(&tree, at).into_iter().collect::<std::collections::BTreeMap<_, _>>();
+        assert_eq!(in_force(tree.leaf), [(7, 12), (13, 14)].into());
+        assert_eq!((in_force(Some(4)), in_force(Some(11))), ([(2, 4)].into(), [(7, 11)].into()));
+        let counts = edit_counts(&tree);
+        assert_eq!(counts, EditCounts { omitted: 1, replaced: 1 });
+        assert_eq!(counts.text("replaced").as_deref(), Some("1 omitted, 1 replaced"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::session::lines::{Header, LabelLine, NotASession};
 pub use crate::session::links::EntryIndex;
 use crate::session::links::{ActivePath, IdHash, ParentLinks};
 use crate::session::problem::Problem;
-use crate::session::tree::model_role::{ModelSettings, SendableContent};
+use crate::session::tree::model_role::{EditCounts, ModelSettings, SendableContent};
 pub use crate::session::tree::node::TreeLines;
 use crate::session::tree::node::{Node, NodeLink};
 
@@ -56,6 +56,8 @@ pub struct Tree {
     pub(crate) flagged: HashSet<EntryIndex>,
     below: Vec<SubtreeStats>,
     abandoned: OnceLock<Vec<AbandonedBranch>>,
+    /// See [`context::edit_counts`].
+    edit_counts: OnceLock<EditCounts>,
     pub(crate) settings: ModelSettings,
     /// The first entry that each compaction keeps, if it is in the file.
     pub(crate) first_kept: HashMap<EntryIndex, EntryIndex>,
@@ -352,6 +354,17 @@ impl Tree {
         let mut path: Vec<EntryIndex> = self.to_root(at).collect();
         path.reverse();
         path
+    }
+
+    /// Returns the path to an entry and its continuation: the branch that leads to the leaf, or else the newest branch.
+    pub fn branch(&self, at: EntryIndex) -> Vec<EntryIndex> {
+        let next = |&at: &EntryIndex| {
+            let children = self.children(at);
+            children.iter().copied().find(|&child| self.is_active(child)).or(children.iter().copied().max())
+        };
+        let mut branch = self.path(at);
+        branch.extend(std::iter::successors(Some(at), next).skip(1));
+        branch
     }
 
     /// Returns the last entry on the active path that a fork inherited.

@@ -1,6 +1,9 @@
 //! The meaning of entries for the model: their messages, settings, kept and omitted entries, and whether they can be
 //! sent: see [`crate::session::tree::context`].
 
+use serde::Serialize;
+
+use crate::base::numbers::thousands;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, parse};
 use crate::session::links::{ById, EntryIndex, IdHash, ParentLinks};
@@ -108,6 +111,24 @@ impl ContextEdit {
     pub(crate) fn new(entry: &Entry<'_>) -> Option<Self> {
         let words = entry.replacement.map(|replacement| SendableContent::with_calls(&parse::replacement(replacement)));
         Some(Self { target: IdHash::of(entry.target_id?), words })
+    }
+}
+
+/// The numbers of messages with context edits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EditCounts {
+    /// The number of omitted ones.
+    pub omitted: usize,
+    /// The number of those with another content.
+    pub replaced: usize,
+}
+
+impl EditCounts {
+    /// Describes the numbers, such as `3 omitted, 1 replaced`; `None` without edits.
+    pub fn text(self, replaced: &str) -> Option<String> {
+        let parts = [(self.omitted, "omitted"), (self.replaced, replaced)].into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, what)| format!("{} {what}", thousands(count))).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count};
 use crate::session::entry::kind::EntryKind;
+use crate::session::entry::parse;
 use crate::session::json::Str;
 use crate::session::json::edit::{RawObject, quote};
 use crate::session::json::value::{Fields, items};
@@ -24,6 +25,49 @@ pub struct NewEdit {
     pub target: String,
     /// `null`, or an object with the content: raw JSON on one line.
     pub replacement: String,
+}
+
+/// The effect of a context edit on a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditEffect {
+    /// pi does not send it.
+    Omitted,
+    /// pi sends another content: its texts, and a line for each call and image.
+    Replaced(String),
+}
+
+impl EditEffect {
+    /// Returns the effect of an edit on a message by their lines; `None` if it restores the content.
+    pub(crate) fn new(line: &[u8], edit: &[u8]) -> Option<Self> {
+        let kind = parse::entry(line).kind;
+        let Some(raw) = parse::entry(edit).replacement else { return Some(Self::Omitted) };
+        let new = replaced(raw, kind).unwrap_or_default();
+        let block = |block: &[u8]| {
+            let other = |name| Some(format!("[{}]", Fields::new(block).str(name)?.text()));
+            text(block).map(Str::owned).or_else(|| other("name")).or_else(|| other("mimeType"))
+        };
+        let blocks = || items(&new).filter_map(block).collect::<Vec<_>>().join("\n");
+        (new != original(line, kind))
+            .then(|| Self::Replaced(if new.starts_with(b"[") { blocks() } else { words(&new) }))
+    }
+
+    /// Returns the description.
+    pub fn text(&self) -> &'static str {
+        match self {
+            Self::Omitted => "not sent to the model",
+            Self::Replaced(_) => "replaced for the model",
+        }
+    }
+}
+
+/// Returns the line with the content of the `replacement` of a context edit.
+pub(crate) fn with_replacement(line: &[u8], edit: &[u8]) -> Option<Vec<u8>> {
+    let new = replaced(parse::entry(edit).replacement?, parse::entry(line).kind)?;
+    let object = RawObject::new(line)?;
+    match object.get("message").and_then(RawObject::new) {
+        Some(message) => Some(object.with(&[("message", Some(message.with(&[("content", Some(new))])))])),
+        None => Some(object.with(&[("content", Some(new))])),
+    }
 }
 
 /// Returns the line of a context edit, as pi's `appendContextEdit` writes it (1.6.0). `replacement` is `null` or an object
@@ -211,6 +255,26 @@ mod tests {
         );
         assert_eq!(text_of(without_images(short.as_bytes())).matches("image left out").count(), 1);
         assert!(without_images(b"\"x\"").is_none());
+    }
+
+    #[test]
+    fn an_edit_with_the_original_content_has_no_effect() {
+        let line = br#"{"type":"message","message":{"role":"toolResult","content":"a"}}"#;
+        let effect = |replacement: &str| {
+            let edit = format!(r#"{{"type":"context_edit","targetId":"t","replacement":{replacement}}}"#);
+            let new = with_replacement(line, edit.as_bytes()).map(|new| String::from_utf8(new).unwrap());
+            (EditEffect::new(line, edit.as_bytes()), new.is_some())
+        };
+        assert_eq!(effect("null"), (Some(EditEffect::Omitted), false));
+        assert_eq!(effect(r#"{"content":[{"type":"text","text":"a"}]}"#), (None, true));
+        let other = r#"{"content":[{"type":"text","text":"b"},{"type":"image","mimeType":"image/png","data":"x"}]}"#;
+        assert_eq!(effect(other), (Some(EditEffect::Replaced("b\n[image/png]".into())), true));
+        assert_eq!(effect("1").0, Some(EditEffect::Replaced(String::new())));
+        let message = with_replacement(
+            br#"{"type":"custom_message","content":"a","display":true}"#,
+            br#"{"type":"context_edit","replacement":{"content":"b"}}"#,
+        );
+        assert_eq!(text_of(message), r#"{"type":"custom_message","content":"b","display":true}"#);
     }
 
     #[test]

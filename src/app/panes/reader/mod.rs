@@ -20,6 +20,7 @@ use crate::export::entry::related;
 use crate::render::wrap::VerbatimStyle;
 use crate::render::{DocLine, FoldedLines};
 use crate::search::text_match::Words;
+use crate::session::tree::context::edits_in_force;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// The rows to wrap beyond the last visible one.
@@ -96,6 +97,8 @@ pub struct ReaderPane {
     tree: Option<Arc<Tree>>,
     /// The sections from top to bottom.
     pub(crate) sections: Vec<Section>,
+    /// The context edits that are in force at the end of the branch, by their targets.
+    pub(crate) edits: HashMap<EntryIndex, EntryIndex>,
     /// The section of each entry of the branch; `u32::MAX` for others.
     section_of: Vec<u32>,
     /// The texts of sections near the visible ones.
@@ -244,7 +247,12 @@ impl ReaderPane {
     /// Builds the sections of the branch through an entry.
     fn build(&mut self, at: EntryIndex) {
         let Some(tree) = self.tree.clone() else { return };
-        self.sections = sections::of_branch(&tree, (at, self.opened), &|first| self.is_open_run(first));
+        let branch = tree.branch(at);
+        let edits = edits_in_force(&tree, branch.last().copied());
+        if edits != self.edits {
+            (self.texts, self.claims, self.edits) = (HashMap::new(), HashMap::new(), edits);
+        }
+        self.sections = sections::of_branch(&tree, &branch, (at, self.opened), &|first| self.is_open_run(first));
         self.section_of = vec![u32::MAX; tree.nodes.len()];
         for (place, section) in self.sections.iter().enumerate() {
             section.each_entry(&tree, &mut |at| self.section_of[at as usize] = place as u32);

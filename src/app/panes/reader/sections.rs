@@ -78,7 +78,7 @@ impl Section {
 }
 
 /// Returns `true` for a tool result.
-pub(super) fn is_result(tree: &Tree, at: EntryIndex) -> bool {
+pub(crate) fn is_result(tree: &Tree, at: EntryIndex) -> bool {
     tree.node(at).kind == EntryKind::ToolResult
 }
 
@@ -88,25 +88,14 @@ fn is_call(tree: &Tree, at: EntryIndex) -> bool {
     is_result(tree, at) || node.kind == EntryKind::Assistant && node.silent
 }
 
-/// Returns the path to an entry and its continuation: the branch that leads to the leaf, or else the newest branch.
-pub fn branch(tree: &Tree, at: EntryIndex) -> Vec<EntryIndex> {
-    let next = |&at: &EntryIndex| {
-        let children = tree.children(at);
-        children.iter().copied().find(|&child| tree.is_active(child)).or(children.iter().copied().max())
-    };
-    let mut branch = tree.path(at);
-    branch.extend(std::iter::successors(Some(at), next).skip(1));
-    branch
-}
-
-/// Returns the sections of the branch through an entry. Runs begin folded, but show their failed calls, and the `opened`
+/// Returns the sections of a branch through an entry. Runs begin folded, but show their failed calls, and the `opened`
 /// one.
 pub(super) fn of_branch(
     tree: &Tree,
+    branch: &[EntryIndex],
     (at, opened): (EntryIndex, Option<EntryIndex>),
     is_open_run: &dyn Fn(EntryIndex) -> bool,
 ) -> Vec<Section> {
-    let branch = branch(tree, at);
     let mut sections = Vec::with_capacity(branch.len());
     let mut run: Vec<EntryIndex> = Vec::new();
     let end_run = |run: &mut Vec<EntryIndex>, sections: &mut Vec<Section>| {
