@@ -51,28 +51,29 @@ const MAX_LINES: &[(&str, usize)] = &[
     // Escape sequences in texts.
     ("base", 1600),
     ("secrets", 1850),
-    ("session", 12150),
+    // Copies of messages, and the edits of contexts that are in force.
+    ("session", 12180),
     ("search", 3100),
     ("render", 1440),
     // Documents have runs of tools, turns, a result and a maximum length since people publish them.
     ("export", 2290),
     // Terminals of running pis, and programs that give titles.
-    ("disk", 7190),
+    ("disk", 7185),
     ("pi", 850),
     // Edits of the model context and suggestions for them, copies of messages, titles, and differences in exports.
-    ("catalog", 7240),
+    ("catalog", 7255),
     // Copies of messages to a fork.
     ("changes", 4040),
     ("keymap", 620),
-    ("config", 1000),
+    ("config", 985),
     ("machines", 1600),
     // The reader is a text of sections since the conversation is read as one; copies of messages, edits by pi, titles.
-    ("app", 13820),
+    ("app", 13805),
     ("ui", 2650),
     // Images in the terminal, and the pager of the command line.
     ("runtime", 2660),
     // `pitree pick`, `pitree name` and `pitree next`.
-    ("cli", 8420),
+    ("cli", 8430),
 ];
 
 /// Modules that may contain platform-specific code.
