@@ -163,7 +163,7 @@ mod tests {
     fn the_help_is_short() {
         let mut pitree = with_examples(Cli::command()).term_width(80);
         let [short, long] = [pitree.render_help(), pitree.render_long_help()].map(|help| help.to_string());
-        assert!(short.lines().count() <= 30 && long.lines().count() <= 57, "{short}\n{long}");
+        assert!(short.lines().count() <= 30 && long.lines().count() <= 59, "{short}\n{long}");
         assert!(long.lines().all(|line| line.len() <= 80) && long.contains("\nClean up\n  rm "), "{long}");
         let mut ls = without_global_options(with_examples(Cli::command()));
         ls.build();

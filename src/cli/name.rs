@@ -23,7 +23,7 @@ use crate::pi::{prices, running};
 use crate::runtime::external;
 use crate::runtime::secret_rules::ChosenRules;
 
-/// Name sessions that have no name
+/// Name sessions that have no name, by pi or another program
 ///
 /// Asks pi, or the `name-command` of the configuration, for a title of each session. The program gets a digest of the
 /// conversation, without likely secrets: prompts, answers in brief, files and commits. Before anything is written, the

@@ -13,7 +13,7 @@ use crate::session::compare::BranchPath;
 use crate::session::entry::EntryId;
 use crate::session::tree::{EntryIndex, Tree};
 
-/// Fork a session, append the messages of another branch, and print the new path
+/// Copy messages of another branch to a fork and print the new path
 ///
 /// Copies the messages that A lacks, with new ids and in order, calls with their results, and edits of their contents. No
 /// model is asked. Settings, names, labels and summaries of compactions are not copied. The copies cost nothing.

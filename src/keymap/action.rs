@@ -292,7 +292,7 @@ actions! {
     Pager, "pager", ["m v"], PANES, Doing, "pager", "Open in pager", "Open the shown item as source text in $PAGER.";
     Editor, "editor", ["m E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the shown item in $VISUAL or $EDITOR, or its images in the viewer of the system; the session is unchanged.";
     Compare, "compare", ["=", "m ="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
-    Pick, "pick", ["m i"], ENTRIES_AND_SESSIONS, Doing, "copy branch", "Copy messages of a branch", "In a comparison, append the messages of the other branch to a fork of the chosen one; elsewhere, compare first.";
+    Pick, "pick", ["m i"], ENTRIES_AND_SESSIONS, Doing, "copy branch", "Copy branch messages", "In a comparison, append the messages of the other branch to a fork of the chosen one; elsewhere, compare first.";
     SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "In a comparison, choose branch A to resume or label.";
     SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";
     FileDifference, "file-difference", ["d"], COMPARE, Doing, "file difference", "Show file difference", "In a comparison, show the difference of the selected file at the two ends.";
