@@ -62,18 +62,18 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("pi", 850),
     // Edits of the model context and suggestions for them, copies of messages, titles, and differences in exports.
     ("catalog", 7255),
-    // Copies of messages to a fork.
-    ("changes", 4040),
+    // Copies of messages to a fork, and edited names.
+    ("changes", 4060),
     ("keymap", 620),
     ("config", 985),
     ("machines", 1600),
     // The reader is a text of sections since the conversation is read as one; copies of messages, edits by pi, titles.
-    ("app", 13805),
+    ("app", 13795),
     ("ui", 2650),
     // Images in the terminal, and the pager of the command line.
     ("runtime", 2660),
     // `pitree pick`, `pitree name` and `pitree next`.
-    ("cli", 8430),
+    ("cli", 8415),
 ];
 
 /// Modules that may contain platform-specific code.

@@ -42,6 +42,7 @@ pub(crate) use crate::changes::request::{changes_of, summary};
 pub use crate::changes::target::{
     EarlierChange, ExpectedSession, FileSnapshot, ImportRequest, MoveRequest, SessionIdentity, SessionMove,
 };
+pub(crate) use crate::changes::target::{NamedSessions, edited_names, names_to_edit};
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
 use crate::disk::{self};

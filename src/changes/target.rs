@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::base::text::clean;
 use crate::disk::locate::Located;
 use crate::session::digest::Digest;
 use crate::session::digest::facts::SessionFacts;
@@ -58,6 +59,35 @@ impl ExpectedSession {
     pub fn of(facts: &SessionFacts<'_>) -> Self {
         Self { path: facts.path().join(), id: facts.id().into() }
     }
+}
+
+/// Sessions with their names.
+pub(crate) type NamedSessions = Vec<(ExpectedSession, String)>;
+
+/// Returns the lines of names to edit: an ID, a tab and a name.
+pub(crate) fn names_to_edit(sessions: &[(ExpectedSession, String)]) -> String {
+    let line = |(session, name): &(ExpectedSession, String)| format!("{}\t{name}\n", session.id);
+    let lines: String = sessions.iter().map(line).collect();
+    format!("# Edit the names after the tabs. Sessions without a line keep theirs.\n{lines}")
+}
+
+/// Returns the names that were changed in the lines. The given ones are those before.
+///
+/// # Errors
+/// A line has another ID.
+pub(crate) fn edited_names(text: &str, before: &[(ExpectedSession, String)]) -> Result<NamedSessions, String> {
+    let mut edited = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+        // An editor can remove the tab of an unnamed session.
+        let (id, name) = line.split_once('\t').map_or((line.trim(), ""), |(id, name)| (id, name.trim()));
+        let Some((session, was)) = before.iter().find(|(session, _)| session.id == id) else {
+            return Err(format!("not the ID of a listed session: {}; no session was renamed", clean(id)));
+        };
+        if name != was {
+            edited.push((session.clone(), name.to_owned()));
+        }
+    }
+    Ok(edited)
 }
 
 /// A session to move to another working directory.

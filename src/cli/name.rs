@@ -1,16 +1,14 @@
 //! `pitree name`: titles for sessions without a name, by pi or another program.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
 use crate::base::numbers::count;
-use crate::base::text::clean;
 use crate::catalog::naming;
 use crate::catalog::{Catalog, SessionKey};
-use crate::changes::{ExpectedSession, Request};
+use crate::changes::{ExpectedSession, NamedSessions, Request, edited_names, names_to_edit};
 use crate::cli::change::{ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::sessions_to_change;
@@ -165,11 +163,8 @@ fn cost(sessions: usize, config: &Config) -> String {
     naming::cost_of(sessions, &prices::all(price_table(), &config.stats.prices))
 }
 
-/// Sessions with their names.
-type Named = Vec<(ExpectedSession, String)>;
-
 /// Shows the titles, and lets the user accept, edit or decline them.
-fn accepted(named: Named, catalog: &Catalog, context: &CommandContext) -> Result<Option<Named>> {
+fn accepted(named: NamedSessions, catalog: &Catalog, context: &CommandContext) -> Result<Option<NamedSessions>> {
     let title = |session: &ExpectedSession| {
         let key = catalog.key_of(&session.path);
         key.map_or_else(String::new, |key| catalog[key].title().to_owned())
@@ -179,25 +174,11 @@ fn accepted(named: Named, catalog: &Catalog, context: &CommandContext) -> Result
     let names = count(named.len(), "name", "names");
     match &*output::ask(&format!("Write {names}? y: yes, e: edit them first, n: no"))?.to_lowercase() {
         "y" | "yes" => Ok(Some(named)),
-        "e" => edited(named).map(Some),
+        // All names are new, so that unchanged lines count too.
+        "e" => {
+            let unnamed: NamedSessions = named.iter().map(|(session, _)| (session.clone(), String::new())).collect();
+            edited_names(&external::edit("names.txt", &names_to_edit(&named))?, &unnamed).map(Some).map_err(Error::msg)
+        }
         _ => Ok(None),
     }
-}
-
-/// Lets the user edit the names.
-fn edited(named: Named) -> Result<Named> {
-    let line = |(session, name): &(ExpectedSession, String)| format!("{}\t{name}\n", session.id);
-    let lines: String = named.iter().map(line).collect();
-    let text = format!("# Edit the names after the tabs. Sessions without a line stay unnamed.\n{lines}");
-    let mut sessions: HashMap<String, ExpectedSession> =
-        named.into_iter().map(|(session, _)| (session.id.clone(), session)).collect();
-    let mut edited = Vec::new();
-    for line in external::edit("names.txt", &text)?.lines() {
-        let Some((id, name)) = line.split_once('\t').filter(|(id, _)| !id.starts_with('#')) else { continue };
-        let Some(session) = sessions.remove(id) else {
-            bail!("not the ID of a listed session: {}; nothing was written", clean(id));
-        };
-        edited.push((session, name.trim().to_owned()));
-    }
-    Ok(edited)
 }

@@ -428,7 +428,7 @@ fn marked_sessions_are_renamed_and_labeled_together() {
     let Some(Effect::Open(copy)) = browser.wants.pop() else { panic!("no editor") };
     assert!(copy.text.ends_with("main\t\nfork\t\n"), "{}", copy.text);
     browser.send(Msg::Names(Some(copy.text.replace("fork\t", "forked\tx"))));
-    assert_eq!(browser.footer(), "not the ID of a marked session: forked; no session was renamed");
+    assert_eq!(browser.footer(), "not the ID of a listed session: forked; no session was renamed");
     browser.send(Msg::Names(Some("main\nfork\t\n".into())));
     assert_eq!(browser.footer(), "nothing to change");
     browser.send(Msg::Names(Some(copy.text.replace("main\t", "main\tone").replace("fork\t", "fork\ttwo"))));

@@ -9,7 +9,7 @@ use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, clean};
 use crate::catalog::SessionKey;
-use crate::changes::{ExpectedSession, NewMark, Request, SessionIdentity};
+use crate::changes::{ExpectedSession, NamedSessions, NewMark, Request, SessionIdentity, edited_names, names_to_edit};
 use crate::keymap::KeyContext;
 use crate::pi::requests::PiRequest;
 use crate::session::entry::EntryId;
@@ -22,9 +22,7 @@ use crate::session::tree::{EntryIndex, Tree};
 /// No session is selected.
 pub fn rename(model: &Model) -> Flow {
     if let Some((sessions, _)) = selected(model, expected) {
-        let line = |session: &ExpectedSession| format!("{}\t{}\n", session.id, name_of(model, session));
-        let lines: String = sessions.iter().map(line).collect();
-        let text = format!("# Edit the names after the tabs. Sessions without a line keep theirs.\n{lines}");
+        let text = names_to_edit(&with_names(model, sessions));
         return Ok(Command::Open(TextCopy { with: Opener::NameEditor, name: "names.txt".into(), text }));
     }
     let no_session = || match (model.sessions.selected_project(), model.sessions.selected_missing_parent()) {
@@ -38,10 +36,13 @@ pub fn rename(model: &Model) -> Flow {
     Ok(Command::prompt(purpose, "name: ", name))
 }
 
-/// Returns the name of a session on one line; empty without one.
-fn name_of(model: &Model, session: &ExpectedSession) -> String {
-    let session = model.catalog.key_of(&session.path).and_then(|key| model.catalog.get(key));
-    clean(session.and_then(|session| session.name.as_deref()).unwrap_or_default()).into_owned()
+/// Adds the names of sessions, on one line; empty without one.
+fn with_names(model: &Model, sessions: Vec<ExpectedSession>) -> NamedSessions {
+    let name = |session: &ExpectedSession| {
+        let session = model.catalog.key_of(&session.path).and_then(|key| model.catalog.get(key));
+        clean(session.and_then(|session| session.name.as_deref()).unwrap_or_default()).into_owned()
+    };
+    sessions.into_iter().map(|session| (session.clone(), name(&session))).collect()
 }
 
 /// Renames the marked sessions as edited, or without an editor, asks for a pattern of their names.
@@ -51,19 +52,10 @@ pub(crate) fn take_names(model: &Model, text: Option<&str>) -> Command {
         let question = format!("name of {what}, with {{n}}, {{title}}, {{date}}: ");
         return Command::prompt(PromptPurpose::Names(sessions), question, "");
     };
-    let mut renamed = Vec::new();
-    for line in text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
-        // An editor can remove the tab of an unnamed session.
-        let (id, name) = line.split_once('\t').map_or((line.trim(), ""), |(id, name)| (id, name.trim()));
-        let Some(session) = sessions.iter().find(|session| session.id == id) else {
-            let why = format!("not the ID of a marked session: {}; no session was renamed", clean(id));
-            return Command::ShowError("Cannot rename", why);
-        };
-        if name != name_of(model, session) {
-            renamed.push((session.clone(), name.to_owned()));
-        }
+    match edited_names(text, &with_names(model, sessions)) {
+        Ok(sessions) => Command::Change(Request::RenameAll { sessions }, NextStep::Nothing),
+        Err(why) => Command::ShowError("Cannot rename", why),
     }
-    Command::Change(Request::RenameAll { sessions: renamed }, NextStep::Nothing)
 }
 
 /// Returns a session with its name by a pattern; `number` is its place among the marked ones.

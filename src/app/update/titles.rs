@@ -11,7 +11,7 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::catalog::SessionKey;
-use crate::changes::{ExpectedSession, Request, SessionIdentity};
+use crate::changes::{ExpectedSession, Request, SessionIdentity, names_to_edit};
 use crate::render::DocLine;
 
 const TITLE: &str = "Names";
@@ -112,8 +112,6 @@ fn edit(model: &Model, named: &[(ExpectedSession, String)]) -> Option<Command> {
         let purpose = PromptPurpose::Name(key, SessionIdentity::of(model.catalog.get(key)?));
         return Some(Command::prompt(purpose, "name: ", title));
     }
-    let line = |(session, title): &(ExpectedSession, String)| format!("{}\t{title}\n", session.id);
-    let lines: String = named.iter().map(line).collect();
-    let text = format!("# Edit the names after the tabs. Sessions without a line keep theirs.\n{lines}");
-    Some(Command::Open(TextCopy { with: Opener::NameEditor, name: "names.txt".into(), text }))
+    let copy = TextCopy { with: Opener::NameEditor, name: "names.txt".into(), text: names_to_edit(named) };
+    Some(Command::Open(copy))
 }
