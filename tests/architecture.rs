@@ -52,13 +52,13 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("base", 1600),
     ("secrets", 1850),
     // Copies of messages, and the edits of contexts that are in force.
-    ("session", 12180),
+    ("session", 12190),
     ("search", 3100),
     ("render", 1440),
     // Documents have runs of tools, turns, a result and a maximum length since people publish them.
     ("export", 2290),
     // Terminals of running pis, and programs that give titles.
-    ("disk", 7185),
+    ("disk", 7215),
     ("pi", 850),
     // Edits of the model context and suggestions for them, copies of messages, titles, and differences in exports.
     ("catalog", 7255),

@@ -354,6 +354,7 @@ class Live {
 	async #begin(ctx: ExtensionContext): Promise<void> {
 		const turn = ++this.#turn;
 		[this.#working, this.#after, this.#cost, this.#counted] = [!ctx.isIdle(), "idle", 0, undefined];
+		if (this.#edits.length > 0) ctx.ui.notify(`pitree: ${this.#edits.length} edits of the closed session were dropped: no turn ended`, "warning");
 		[this.#name, this.#edits] = [undefined, []];
 		process.off("exit", this.#remove).on("exit", this.#remove);
 		// This copies the list; other events are handled after it.
@@ -488,7 +489,9 @@ class Live {
 				this.#pi.setLabel(label.entry, label.text === "" ? undefined : label.text);
 			} else if (Array.isArray(edits)) {
 				const drafts = edits.map(({ target, replacement }) => ({ type: "context_edit" as const, targetId: String(target), replacement: JSON.parse(replacement) }));
-				if (drafts.some(({ targetId }) => manager.getEntry(targetId) === undefined)) return { error: "pi does not know the entry" };
+				// A draft that pi refuses would cancel those of other extensions, too.
+				const branch = new Map(manager.getBranch().map((entry) => [entry.id, entry]));
+				if (!drafts.every(({ targetId, replacement }) => isEditable(branch.get(targetId)) && isReplacement(replacement))) return { error: "pi is on another branch, or cannot edit one of the messages" };
 				this.#edits.push(...drafts);
 			} else {
 				return { error: "pi's extension does not know this request; run `pitree pi install` and restart pi" };
@@ -499,6 +502,15 @@ class Live {
 		}
 	}
 }
+
+/** Returns whether pi accepts an edit of an entry (1.6.0). */
+const isEditable = (entry: SessionEntry | undefined): boolean =>
+	entry?.type === "custom_message" || (entry?.type === "message" && ["user", "assistant", "toolResult"].includes(entry.message.role));
+
+const isReplacement = (value: unknown): boolean => {
+	const content = (value as { content?: unknown } | null)?.content;
+	return value === null || typeof content === "string" || Array.isArray(content);
+};
 
 /** Reads a recent request. The file must be small, not a link, and accessible only by this user. */
 async function readOwn(path: string): Promise<string> {

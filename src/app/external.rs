@@ -42,6 +42,8 @@ pub enum Opener {
     Editor,
     /// The same, for new names of the marked sessions: see [`Msg::Names`](crate::app::message::Msg::Names).
     NameEditor,
+    /// The same, for titles that a program found.
+    TitleEditor,
     /// The same, for the text of a message of the model context: see [`Msg::Edited`](crate::app::message::Msg::Edited).
     MessageEditor,
 }

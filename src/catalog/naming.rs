@@ -48,13 +48,18 @@ const OTHER_TOKENS: [usize; 2] = [150, 30];
 /// The request to pi.
 const PROMPT: &str = "The text is a digest of a conversation with a coding agent. Reply with a title for it: at most eight words, in the language of the prompts, without quotes. Reply with the title only.";
 
-/// Returns the command that makes pi print a title, without tools.
-pub(crate) fn ask_pi(pi: &[String]) -> Vec<String> {
-    let options = ["-p", "--no-session", "--no-tools", "--no-skills", "--system-prompt", PROMPT, PROMPT];
+/// Returns the command that prints a title: `name_command`, or pi without tools, skills, context files and thinking (0.87.1,
+/// 1.5.2, 1.6.0).
+pub(crate) fn command(name_command: &[String], pi: &[String]) -> Vec<String> {
+    if !name_command.is_empty() {
+        return name_command.to_vec();
+    }
+    let options = ["-p", "--no-session", "--no-tools", "--no-skills", "--no-context-files", "--thinking", "off"];
+    let options = options.into_iter().chain(["--system-prompt", PROMPT, PROMPT]);
     pi.iter().cloned().chain(options.map(String::from)).collect()
 }
 
-/// Describes what the titles of so many sessions cost with pi's default model: at most, and without thinking.
+/// Describes what the titles of so many sessions cost with pi's default model, if each digest is as long as it can be.
 pub(crate) fn cost_of(sessions: usize, prices: &Prices) -> String {
     let [sent, received] = [MAX_DIGEST / 4 + OTHER_TOKENS[0], OTHER_TOKENS[1]].map(|tokens| tokens * sessions);
     let settings = files::read_regular(&Environment::current().agent().join("settings.json")).unwrap_or_default();
@@ -69,7 +74,7 @@ pub(crate) fn cost_of(sessions: usize, prices: &Prices) -> String {
         None if model.is_empty() => "with pi's default model".to_owned(),
         None => format!("with {}, whose price is unknown", clean(&model)),
     };
-    format!("pi is asked once per session: at most {} tokens in all, {cost}", thousands(sent + received))
+    format!("pi is asked once per session: about {} tokens in all, {cost}", thousands(sent + received))
 }
 
 /// Asks a command for the titles of sessions, two at the same time. `report` gets the number of sessions done. Once the
@@ -100,9 +105,18 @@ pub(crate) fn titles(
 
 /// Returns the title in the output of a command: its first line that is not empty, without quotes around it.
 fn title_of(output: &str) -> Option<String> {
-    let clean = |line: &str| clean_name(line.trim().trim_matches(['"', '`', '*', '#']).trim()).ok();
+    let clean = |line: &str| clean_name(unquoted(&clean(line))).ok();
     let title = ansi::strip(output).lines().filter_map(clean).find(|title| !title.is_empty())?;
     Some(UNICODE.cut(&title, MAX_TITLE).into_owned())
+}
+
+/// Returns a line without pairs of quotes or stars around it, and without the sign of a heading.
+fn unquoted(line: &str) -> &str {
+    let mut line = line.trim().trim_start_matches(['#', ' ']);
+    for sign in ["**", "\"", "`"] {
+        line = line.strip_prefix(sign).and_then(|line| line.strip_suffix(sign)).unwrap_or(line).trim();
+    }
+    line
 }
 
 /// Returns a digest of a conversation: the directory, prompts, answers in brief, files and commits. Likely secrets are
@@ -125,6 +139,7 @@ pub(crate) fn digest_of(path: &Path, rules: &Rules) -> Result<String> {
     let commits = digest.into_iter().flat_map(|digest| digest.commits).map(|commit| commit.title.into_string());
     let name = |called: &Arc<CallDescription>| called.file_name().to_owned();
     let parts = [
+        ("Directory", vec![shorten(&tree.header.cwd, "").into_owned()]),
         ("First prompts", texts(&tree, first, &mut reader)?),
         ("First answer", texts(&tree, &answers[..answers.len().min(1)], &mut reader)?),
         ("Last prompts", texts(&tree, last, &mut reader)?),
@@ -138,7 +153,7 @@ pub(crate) fn digest_of(path: &Path, rules: &Rules) -> Result<String> {
     let mut secrets = SecretCollector::new(rules);
     parts.iter().flat_map(|(_, texts)| texts).for_each(|text| secrets.collect(text));
     let secrets = secrets.finish();
-    let mut out = format!("Directory: {}\n", shorten(&tree.header.cwd, ""));
+    let mut out = String::new();
     for (name, texts) in parts.iter().filter(|(_, texts)| !texts.is_empty()) {
         let _ = writeln!(out, "{name}:"); // writing to a string does not fail
         for text in texts {
@@ -172,6 +187,8 @@ mod tests {
     fn the_title_is_the_first_line_that_is_not_empty() {
         assert_eq!(title_of("\n \n\"Fix the \u{1b}[31mcache\"\nmore").as_deref(), Some("Fix the cache"));
         assert_eq!(title_of("** Retire the API **").as_deref(), Some("Retire the API"));
+        assert_eq!(title_of("# Port the parser to C#").as_deref(), Some("Port the parser to C#"));
+        assert_eq!(title_of("Fix the `foo`").as_deref(), Some("Fix the `foo`"));
         assert_eq!(title_of(&"漢".repeat(100)).map(|title| UNICODE.cut(&title, 80).into_owned() == title), Some(true));
         assert_eq!([title_of(""), title_of(" \n\"\"\n")], [None, None]);
     }

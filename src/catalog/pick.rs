@@ -27,6 +27,7 @@ pub struct PickPlan {
 /// # Errors
 /// The ends are not on one branch, or `onto` lacks no message.
 pub fn plan_pick(onto: BranchPath<'_>, tree: &Tree, range: [Option<EntryIndex>; 2]) -> Result<PickPlan> {
+    ensure!(!tree.header.is_old(), "the session has an old format; open it in pi once to convert it");
     let [from, to] = range;
     let end = to.or(tree.leaf).context("the session is empty")?;
     // Results and edits after the range belong to its calls and messages.
@@ -42,6 +43,7 @@ pub fn plan_pick(onto: BranchPath<'_>, tree: &Tree, range: [Option<EntryIndex>; 
     let mut chosen = BTreeSet::new();
     for place in (first..=last).filter(|&place| lacks(place)) {
         match (tree.node(path[place]).kind, callers.get(&place)) {
+            _ if tree.id(path[place]).is_none() => plan.skipped.push((path[place], "it has no ID")),
             (EntryKind::Compaction, _) => plan.skipped.push((path[place], "it is the summary of a compaction")),
             (EntryKind::ToolResult, Some(&call)) if lacks(call) => chosen.extend([call, place]),
             (EntryKind::ToolResult, _) => plan.skipped.push((path[place], "its call is not copied")),

@@ -35,12 +35,12 @@ use crate::changes::kinds::new_session::ForkEnd;
 use crate::changes::kinds::rewrite::{self, after_migration};
 use crate::changes::kinds::{archive, context_edit, line, marks, moving, new_session, trash};
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, NewMark, PartialFailure, Refusal, Request,
-    SharedRewriter, has_marks, to_the_end, touched,
+    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, PartialFailure, Refusal, Request, SharedRewriter,
+    has_marks, to_the_end, touched,
 };
 pub(crate) use crate::changes::request::{changes_of, summary};
 pub use crate::changes::target::{
-    EarlierChange, ExpectedSession, FileSnapshot, ImportRequest, MoveRequest, SessionIdentity, SessionMove,
+    EarlierChange, ExpectedSession, FileSnapshot, ImportRequest, MoveRequest, NewMark, SessionIdentity, SessionMove,
 };
 pub(crate) use crate::changes::target::{NamedSessions, edited_names, names_to_edit};
 use crate::disk::scan::{self, Unreadable};
@@ -227,7 +227,7 @@ impl Changes {
                 self.dispatch(engine, then)
             }
             Request::Rename { path, name } => line::rename(engine, path, name),
-            Request::RenameAll { sessions } => line::rename_all(engine, sessions),
+            Request::RenameAll { sessions, keeps_names } => line::rename_all(engine, sessions, *keeps_names),
             Request::LabelAll { sessions, label } => line::label_all(engine, sessions, label),
             Request::Label { path, target, label, migrate } => {
                 after_migration(engine, path, *migrate, |engine| line::label(engine, path, target, label))

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Error, Result};
-use serde_json::Value;
 use thiserror::Error;
 
 use crate::base::machine_paths;
@@ -16,11 +15,11 @@ use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeOrigin, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
 use crate::changes::target::{
-    EarlierChange, ExpectedSession, FileSnapshot, ImportRequest, MoveRequest, SessionIdentity,
+    EarlierChange, ExpectedSession, FileSnapshot, ImportRequest, MoveRequest, NewMark, SessionIdentity,
 };
 use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
-use crate::session::{entry::EntryId, marks::Mark, write::context_edit::NewEdit};
+use crate::session::{entry::EntryId, write::context_edit::NewEdit};
 
 /// The writer of the new versions of files. Two are equal if they are the same one.
 #[derive(Clone)]
@@ -48,18 +47,6 @@ impl fmt::Debug for SharedRewriter {
     }
 }
 
-/// A lasting mark to set or to remove.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewMark {
-    /// The session, with its [key for marks](crate::session::marks::session_key) as its ID. The path is only for display,
-    /// and can be empty.
-    pub session: ExpectedSession,
-    /// The mark.
-    pub mark: Mark,
-    /// The value; `None` removes the mark.
-    pub value: Option<Value>,
-}
-
 /// A request for a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -81,6 +68,8 @@ pub enum Request {
     RenameAll {
         /// The sessions with their new names.
         sessions: Vec<(ExpectedSession, String)>,
+        /// `true` to leave out sessions that have a name.
+        keeps_names: bool,
     },
     /// Label the last entry of several sessions that the model sees; an empty label clears it. A failure of one does not
     /// stop the others.

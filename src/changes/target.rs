@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use crate::base::text::clean;
 use crate::disk::locate::Located;
 use crate::session::digest::Digest;
 use crate::session::digest::facts::SessionFacts;
 use crate::session::links::IdHash;
+use crate::session::marks::Mark;
 
 /// A session to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,18 +79,32 @@ pub(crate) fn names_to_edit(sessions: &[(ExpectedSession, String)]) -> String {
 /// # Errors
 /// A line has another ID.
 pub(crate) fn edited_names(text: &str, before: &[(ExpectedSession, String)]) -> Result<NamedSessions, String> {
-    let mut edited = Vec::new();
+    let (mut edited, mut rest) = (Vec::new(), before.iter().collect::<Vec<_>>());
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
         // An editor can remove the tab of an unnamed session.
         let (id, name) = line.split_once('\t').map_or((line.trim(), ""), |(id, name)| (id, name.trim()));
-        let Some((session, was)) = before.iter().find(|(session, _)| session.id == id) else {
+        // Copies have the same ID.
+        let Some(at) = rest.iter().position(|(session, _)| session.id == id) else {
             return Err(format!("not the ID of a listed session: {}; no session was renamed", clean(id)));
         };
+        let (session, was) = rest.remove(at);
         if name != was {
             edited.push((session.clone(), name.to_owned()));
         }
     }
     Ok(edited)
+}
+
+/// A lasting mark to set or to remove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMark {
+    /// The session, with its [key for marks](crate::session::marks::session_key) as its ID. The path is only for display,
+    /// and can be empty.
+    pub session: ExpectedSession,
+    /// The mark.
+    pub mark: Mark,
+    /// The value; `None` removes the mark.
+    pub value: Option<Value>,
 }
 
 /// A session to move to another working directory.

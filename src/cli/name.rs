@@ -12,7 +12,7 @@ use crate::changes::{ExpectedSession, NamedSessions, Request, edited_names, name
 use crate::cli::change::{ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::sessions_to_change;
-use crate::cli::{CommandContext, Exit, completions, output};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Config;
 use crate::config::stats::price_table;
 use crate::disk::locate;
@@ -20,6 +20,7 @@ use crate::pi::warnings::is_open;
 use crate::pi::{prices, running};
 use crate::runtime::external;
 use crate::runtime::secret_rules::ChosenRules;
+use crate::system::signals;
 
 /// Name sessions that have no name, by pi or another program
 ///
@@ -55,7 +56,7 @@ impl NameCommand {
         }
         let counted = count(sessions.len(), "session", "sessions");
         let config = &context.config;
-        let command = if uses_pi(config) { naming::ask_pi(&config.pi) } else { config.name_command.clone() };
+        let command = naming::command(&config.name_command, &config.pi);
         if asks && uses_pi(config) {
             output::note(&cost(sessions.len(), config));
             if !output::is_yes(&format!("Ask pi for titles of {counted}?"))? {
@@ -68,11 +69,15 @@ impl NameCommand {
         };
         let expected: Vec<ExpectedSession> = sessions.iter().map(expected).collect();
         let rules = ChosenRules::new(&context.config.redact)?;
+        let is_wanted = || signals::pending_signal().is_none();
         let mut report = |done: usize| {
             output::progress_of(done, expected.len(), "titles");
         };
         let paths: Vec<PathBuf> = expected.iter().map(|session| session.path.clone()).collect();
-        let titles = naming::titles(&paths, &command, &rules, &|| true, &mut report);
+        let titles = naming::titles(&paths, &command, &rules, &is_wanted, &mut report);
+        if !is_wanted() {
+            return output::nothing("stopped; nothing was written");
+        }
         let (mut named, mut failed) = (Vec::new(), Vec::new());
         for (session, title) in expected.iter().cloned().zip(titles) {
             match title {
@@ -84,13 +89,15 @@ impl NameCommand {
         if named.is_empty() {
             return output::nothing("no title was found; nothing was written");
         }
+        let pis = running::running(locate::state_dir().as_deref());
+        named.retain(|(session, _)| resolve::digest(&session.path).is_ok_and(|session| !is_open(&session, &pis)));
         if asks {
             named = match accepted(named, catalog, context)? {
                 Some(named) => named,
                 None => return output::nothing("nothing was written"),
             };
         }
-        changer.finish(&Request::RenameAll { sessions: named })
+        changer.finish(&Request::RenameAll { sessions: named, keeps_names: true })
     }
 
     /// Returns the chosen sessions without a name that can be named.
@@ -107,7 +114,7 @@ impl NameCommand {
         chosen.retain(|&key| {
             let session = &catalog[key];
             let is_other = session.facts().is_mirrored() || session.facts().is_archived();
-            let is_named = session.name.is_some();
+            let is_named = session.name.is_some() || session.message_count == 0;
             let is_open = !is_named && !is_other && is_open(session, &pis);
             open += usize::from(is_open);
             others += usize::from(is_other && !is_named);
@@ -172,13 +179,21 @@ fn accepted(named: NamedSessions, catalog: &Catalog, context: &CommandContext) -
     let rows = named.iter().map(|(session, name)| [session.id.clone(), name.clone(), title(session)]);
     context.table("id~8 name first-prompt~60", rows.collect::<Vec<_>>(), "")?;
     let names = count(named.len(), "name", "names");
-    match &*output::ask(&format!("Write {names}? y: yes, e: edit them first, n: no"))?.to_lowercase() {
-        "y" | "yes" => Ok(Some(named)),
-        // All names are new, so that unchanged lines count too.
-        "e" => {
-            let unnamed: NamedSessions = named.iter().map(|(session, _)| (session.clone(), String::new())).collect();
-            edited_names(&external::edit("names.txt", &names_to_edit(&named))?, &unnamed).map(Some).map_err(Error::msg)
+    output::flush()?;
+    loop {
+        match &*output::ask(&format!("Write {names}? y: yes, e: edit them first, n: no"))?.to_lowercase() {
+            "y" | "yes" => return Ok(Some(named)),
+            "e" => {
+                // All names are new, so that unchanged lines count too.
+                let unnamed: NamedSessions =
+                    named.iter().map(|(session, _)| (session.clone(), String::new())).collect();
+                let edited = external::edit("names.txt", &names_to_edit(&named));
+                match edited.and_then(|text| edited_names(&text, &unnamed).map_err(Error::msg)) {
+                    Ok(edited) => return Ok(Some(edited)),
+                    Err(error) => output::error(&format!("{error:#}")), // the titles are not lost
+                }
+            }
+            _ => return Ok(None),
         }
-        _ => Ok(None),
     }
 }

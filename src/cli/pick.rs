@@ -48,16 +48,16 @@ impl PickCommand {
             from: source.path,
             entries: plan.entries.iter().map(|&at| EntryId::of(&others, at)).collect(),
         })?;
-        output::note(&format!("copied {}", count(plan.messages, "message", "messages")));
+        let copied = if self.args.dry_run { "would copy" } else { "copied" };
+        output::note(&format!("{copied} {}", count(plan.messages, "message", "messages")));
         changer.print_made(&done)
     }
 }
 
 /// Returns the ends of a range: `FROM..TO`, or one entry.
 fn range(word: &str, tree: &Tree) -> Result<[Option<EntryIndex>; 2]> {
-    let Some((from, to)) = word.split_once("..") else {
-        return resolve::entry(word, tree).map(|at| [Some(at); 2]);
-    };
+    let (whole, range) = (resolve::entry(word, tree), word.split_once(".."));
+    let (Err(_), Some((from, to))) = (&whole, range) else { return whole.map(|at| [Some(at); 2]) };
     let end = |word: &str| (!word.is_empty()).then(|| resolve::entry(word, tree)).transpose();
     Ok([end(from)?, end(to)?])
 }

@@ -62,7 +62,7 @@ impl RenameCommand {
             .iter()
             .filter(|pi| sessions.iter().any(|(session, _)| is_open(pi, &session.path)))
             .for_each(warn_of);
-        changer.finish(&Request::RenameAll { sessions })
+        changer.finish(&Request::RenameAll { sessions, keeps_names: false })
     }
 }
 

@@ -165,6 +165,7 @@ fn git_for(dir: &Path) -> Option<PathBuf> {
 
 /// Returns the output of a command, or `Some(None)` if it failed. Returns `None` if it cannot be run or was too slow.
 fn answer(command: Command, input: Vec<u8>, most: u64) -> Option<Option<Vec<u8>>> {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
     let (status, output) = read_bytes(command, input, LIMIT, most).ok()??;
     Some(status.success().then_some(output))
 }

@@ -4,10 +4,15 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{PathBuf, absolute, is_separator};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+use parking_lot::Mutex;
+
+use crate::base::ansi;
 use crate::base::text::clean;
 use crate::disk::create::temp_folder;
 use crate::system::files::is_executable;
@@ -20,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
 /// The maximum number of captured output bytes of commands in the configuration.
-const KEPT: u64 = 4096;
+const KEPT: usize = 4096;
 
 /// Returns the absolute path of a command, because it can run in another directory. A name with a slash is used
 /// directly. Other names are searched in the directories of the PATH, where an empty directory is the working
@@ -114,18 +119,30 @@ pub(super) fn read_bytes(
     mut command: Command,
     input: Vec<u8>,
     limit: Duration,
-    most: u64,
+    most: usize,
 ) -> io::Result<Option<(ExitStatus, Vec<u8>)>> {
+    command.stderr(Stdio::null());
+    let (status, [output, _]) = run(command, input, most, |elapsed| elapsed >= limit)?;
+    let output = |status: ExitStatus| if status.success() { output.bytes(LAST_OUTPUT) } else { Vec::new() };
+    Ok(status.map(|status| (status, output(status))))
+}
+
+/// Runs a command with an input until it ends or `gives_up`. Returns its status, and at most `most` bytes of its output and of
+/// its messages.
+fn run(
+    mut command: Command,
+    input: Vec<u8>,
+    most: usize,
+    gives_up: impl FnMut(Duration) -> bool,
+) -> io::Result<(Option<ExitStatus>, [CapturedOutput; 2])> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(stdin).stdout(Stdio::piped());
     let mut child = programs::start_apart(&mut command)?;
     if let Some(mut to) = child.stdin.take() {
         thread::spawn(move || to.write_all(&input)); // the program can end before it has read all
     }
-    let bytes = capture(child.stdout.take(), most, |output| output);
-    let Some(status) = ended(&mut child, |elapsed| elapsed >= limit)? else { return Ok(None) };
-    let output = if status.success() { bytes.recv_timeout(LAST_OUTPUT).unwrap_or_default() } else { Vec::new() };
-    Ok(Some((status, output)))
+    let captured = [CapturedOutput::new(child.stdout.take(), most), CapturedOutput::new(child.stderr.take(), most)];
+    Ok((ended(&mut child, gives_up)?, captured))
 }
 
 /// Runs a command with an input in an empty directory, and returns its output of at most 4 KB. It is stopped at the limit
@@ -134,33 +151,27 @@ pub(super) fn read_bytes(
 /// # Errors
 /// The command cannot be run, failed, or was stopped; with the last line that it printed to standard error.
 pub(crate) fn answer(
-    command: &[String],
+    words: &[String],
     input: Vec<u8>,
     limit: Duration,
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<String, String> {
-    let [program, arguments @ ..] = command else { return Err("the command is empty".into()) };
-    let failed = |error: io::Error| format!("cannot run {program}: {error}");
+    let [program, arguments @ ..] = words else { return Err("the command is empty".into()) };
     let path = find(program).ok_or_else(|| format!("cannot run {program}: not found"))?;
     let dir = temp_folder("pitree-").map_err(|error| format!("cannot create a temporary directory: {error}"))?;
     let mut command = Command::new(path);
-    command.args(arguments).current_dir(&dir);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = programs::start_apart(&mut command).map_err(failed)?;
-    if let Some(mut to) = child.stdin.take() {
-        thread::spawn(move || to.write_all(&input)); // the program can end before it has read all
-    }
-    let (text, errors) = (output(child.stdout.take()), output(child.stderr.take()));
-    let status = ended(&mut child, |elapsed| elapsed >= limit || !is_wanted());
+    command.args(arguments).current_dir(&dir).stderr(Stdio::piped());
+    let ended = run(command, input, KEPT, |elapsed| elapsed >= limit || !is_wanted());
     let _ = fs::remove_dir_all(&dir); // the program may still write to it
-    match status.map_err(failed)? {
-        None if !is_wanted() => Err("canceled".into()),
-        None => Err(format!("{program} timed out after {} s and was stopped", limit.as_secs())),
-        Some(status) if status.success() => Ok(text.recv_timeout(LAST_OUTPUT).unwrap_or_default()),
-        Some(status) => {
-            let errors = errors.recv_timeout(LAST_OUTPUT).unwrap_or_default();
-            let last = errors.lines().rfind(|line| !line.trim().is_empty());
-            let last = last.map_or(String::new(), |last| format!(": {}", clean(last)));
+    match ended {
+        Err(error) => Err(format!("cannot run {program}: {error}")),
+        Ok((None, _)) if !is_wanted() => Err("canceled".into()),
+        Ok((None, _)) => Err(format!("{program} timed out after {} s and was stopped", limit.as_secs())),
+        Ok((Some(status), [output, _])) if status.success() => Ok(output.text(LAST_OUTPUT)),
+        Ok((Some(status), [_, errors])) => {
+            let errors = errors.text(LAST_OUTPUT);
+            let last = ansi::strip(&errors).lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned);
+            let last = last.map_or(String::new(), |last| format!(": {}", clean(&last)));
             Err(format!("{program} failed ({status}){last}"))
         }
     }
@@ -171,28 +182,56 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// Captures the output of a subprocess to its end.
-pub(crate) fn output(from: Option<impl Read + Send + 'static>) -> Receiver<String> {
-    capture(from, KEPT, |output| String::from_utf8_lossy(&output).into_owned())
+/// The first bytes of an output, which a thread reads to its end.
+pub(crate) struct CapturedOutput {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// The number of bytes received.
+    received: Arc<AtomicUsize>,
+    end: Receiver<()>,
 }
 
-/// Captures the first bytes of an output, and reads it to its end.
-fn capture<T: Send + 'static>(
-    from: Option<impl Read + Send + 'static>,
-    most: u64,
-    convert: impl FnOnce(Vec<u8>) -> T + Send + 'static,
-) -> Receiver<T> {
-    let (sender, words) = mpsc::channel();
-    if let Some(from) = from {
-        thread::spawn(move || {
-            let mut output = Vec::new();
-            let mut from = from.take(most);
-            let _ = from.read_to_end(&mut output); // a partial output is returned
-            let _ = sender.send(convert(output));
-            let _ = io::copy(from.get_mut(), &mut io::sink()); // otherwise the subprocess would block on a full pipe
-        });
+impl CapturedOutput {
+    /// Captures at most `most` bytes of an output. More are read, because otherwise the program would block on a full pipe.
+    pub(crate) fn new(from: Option<impl Read + Send + 'static>, most: usize) -> Self {
+        let (sender, end) = mpsc::channel();
+        let captured = Self { bytes: Arc::default(), received: Arc::default(), end };
+        let (bytes, received) = (captured.bytes.clone(), captured.received.clone());
+        if let Some(mut from) = from {
+            thread::spawn(move || {
+                let mut chunk = vec![0; 64 * 1024];
+                while let Ok(count @ 1..) = from.read(&mut chunk) {
+                    received.fetch_add(count, Ordering::Relaxed);
+                    let mut bytes = bytes.lock();
+                    let room = most.saturating_sub(bytes.len());
+                    bytes.extend_from_slice(&chunk[..count.min(room)]);
+                }
+                drop(sender);
+            });
+        }
+        captured
     }
-    words
+
+    /// Captures the output of a short program.
+    pub(crate) fn short(from: Option<impl Read + Send + 'static>) -> Self {
+        Self::new(from, KEPT)
+    }
+
+    /// Returns the number of bytes received so far.
+    pub(crate) fn received(&self) -> usize {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the end of the output up to a limit, and returns what was captured: a background child can keep the pipe
+    /// open.
+    pub(crate) fn bytes(&self, limit: Duration) -> Vec<u8> {
+        let _: Result<(), RecvTimeoutError> = self.end.recv_timeout(limit);
+        self.bytes.lock().clone()
+    }
+
+    /// Returns the same as a text.
+    pub(crate) fn text(&self, limit: Duration) -> String {
+        String::from_utf8_lossy(&self.bytes(limit)).into_owned()
+    }
 }
 
 /// Returns the arguments of this process, with its name first.

@@ -189,7 +189,7 @@ fn commands(request: &Request) -> Result<Commands> {
     Ok(match request {
         Request::IfSame { then, .. } => commands(then)?,
         Request::Rename { name, .. } => several(&["rename"], &paths, &[name]),
-        Request::RenameAll { sessions } => {
+        Request::RenameAll { sessions, .. } => {
             let named = sessions.chunk_by(|(_, one), (_, other)| one == other);
             let command = |named: &[(ExpectedSession, String)]| {
                 let paths: Vec<PathBuf> = named.iter().map(|(session, _)| session.path.clone()).collect();

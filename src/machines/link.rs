@@ -1,18 +1,14 @@
 //! Programs that talk to a machine: one that hangs is ended, and its error messages explain a failure.
 
-use parking_lot::Mutex;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::base::text::clean;
-use crate::disk::program;
+use crate::disk::program::{self, CapturedOutput};
 use crate::system::{programs, signals};
 
 /// The time limit for the first output.
@@ -129,11 +125,11 @@ pub(super) fn run_with(
     if let Some(mut to) = child.stdin.take() {
         thread::spawn(move || to.write_all(&input)); // the program can end before it has read all
     }
-    let output = Kept::collect(child.stdout.take(), MAX_OUTPUT);
-    let errors = Kept::collect(child.stderr.take(), MAX_ERRORS);
+    let output = CapturedOutput::new(child.stdout.take(), MAX_OUTPUT);
+    let errors = CapturedOutput::new(child.stderr.take(), MAX_ERRORS);
     let mut reason = None;
     let status = program::ended(&mut child, |elapsed| {
-        reason = gives_up(elapsed, output.received.load(Ordering::Relaxed));
+        reason = gives_up(elapsed, output.received());
         reason = reason.take().or_else(|| signals::pending_signal().map(|_| LinkError::new("interrupted")));
         reason.is_some()
     });
@@ -147,40 +143,6 @@ pub(super) fn run_with(
             let reason = reason.unwrap_or_else(|| LinkError::new("the program was ended"));
             Err(LinkError { messages, ..reason })
         }
-    }
-}
-
-/// The first bytes of an output, which a thread reads to its end.
-struct Kept {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    /// The number of bytes received.
-    received: Arc<AtomicUsize>,
-    end: mpsc::Receiver<()>,
-}
-
-impl Kept {
-    fn collect(from: Option<impl Read + Send + 'static>, most: usize) -> Self {
-        let (sender, end) = mpsc::channel();
-        let kept = Self { bytes: Arc::default(), received: Arc::default(), end };
-        let (bytes, received) = (kept.bytes.clone(), kept.received.clone());
-        thread::spawn(move || {
-            let mut chunk = vec![0; 64 * 1024];
-            if let Some(mut from) = from {
-                while let Ok(count @ 1..) = from.read(&mut chunk) {
-                    received.fetch_add(count, Ordering::Relaxed);
-                    let mut bytes = bytes.lock();
-                    let room = most.saturating_sub(bytes.len());
-                    bytes.extend_from_slice(&chunk[..count.min(room)]);
-                }
-            }
-            drop(sender);
-        });
-        kept
-    }
-
-    fn text(&self, limit: Duration) -> String {
-        let _: Result<(), RecvTimeoutError> = self.end.recv_timeout(limit); // what was received is used
-        String::from_utf8_lossy(&self.bytes.lock()).into_owned()
     }
 }
 

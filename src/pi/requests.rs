@@ -8,6 +8,7 @@ use std::{fs, io, thread};
 use serde::{Deserialize, Serialize};
 
 use super::status::{self, PiStatus, SCHEMA};
+use crate::base::numbers::bytes;
 use crate::base::safe_json::object;
 use crate::disk::new_file;
 use crate::session::write::context_edit::NewEdit;
@@ -17,6 +18,9 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The interval between checks for the reply.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The maximum size of a request in bytes.
+const MAX_BYTES: usize = 4 << 20;
 
 /// A request to a pi.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -58,6 +62,9 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), S
     let (question, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
     let asked = object! { schema: SCHEMA, session: &pi.session, #[serde(flatten)] what };
     let text = serde_json::to_vec(&asked).map_err(|error| failed(io::Error::other(error)))?;
+    if text.len() > MAX_BYTES {
+        return Err(format!("the request has {}; pi (pid {}) reads at most 4 MB", bytes(text.len() as u64), pi.pid));
+    }
     new_file::write(&question, &text, Some(&folder.join(format!("{}.json", pi.pid)))).map_err(failed)?;
     let begun = Instant::now();
     let mut is_taken = false;

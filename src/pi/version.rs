@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::disk::fingerprint::FileMetadata;
-use crate::disk::{program, state};
+use crate::disk::program::{self, CapturedOutput};
+use crate::disk::state;
 use crate::system::programs;
 
 /// The oldest tested pi that navigates to an entry with `assets/pi/goto.ts`.
@@ -100,12 +101,11 @@ fn ask(command: &mut Command) -> Option<String> {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.env("PI_OFFLINE", "1");
     let mut child = programs::start_apart(command).ok()?;
-    let output = program::output(child.stdout.take());
+    let output = CapturedOutput::short(child.stdout.take());
     let begun = Instant::now();
     let status = program::ended(&mut child, |elapsed| elapsed >= VERSION_TIMEOUT).ok()??;
     // A background child can keep the pipe open.
-    let output =
-        output.recv_timeout(VERSION_TIMEOUT.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
+    let output = status.success().then(|| output.text(VERSION_TIMEOUT.saturating_sub(begun.elapsed())))?;
     output.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
 }
 

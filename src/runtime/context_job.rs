@@ -66,8 +66,7 @@ impl JobContext {
             let prices = self.prices.get_or_init(|| prices::all(price_table(), &config.stats.prices));
             return Ok(TitlesReply::Cost(request, naming::cost_of(all, prices)));
         }
-        let is_own = !config.name_command.is_empty();
-        let command = if is_own { config.name_command.clone() } else { naming::ask_pi(&config.pi) };
+        let command = naming::command(&config.name_command, &config.pi);
         let rules = ChosenRules::new(&config.redact)?;
         let paths: Vec<PathBuf> = request.sessions.iter().map(|session| session.path.clone()).collect();
         let mut report = |done| {

@@ -73,7 +73,7 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
         Ok(status) => failure(&program, status),
     };
     Ok(match (failure, with, file.text()) {
-        (None, Opener::NameEditor, Some(names)) => Msg::Names(Some(names)),
+        (None, Opener::NameEditor | Opener::TitleEditor, Some(names)) => Msg::Names(Some(names)),
         (None, Opener::MessageEditor, Some(now)) => match now == *text {
             true => Msg::Shown(None),
             false => Msg::Edited(now),
@@ -104,7 +104,9 @@ pub(crate) fn edit(name: &str, text: &str) -> Result<String> {
 fn command_line(with: Opener) -> Option<String> {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     match with {
-        Opener::Editor | Opener::NameEditor | Opener::MessageEditor => named("VISUAL").or_else(|| named("EDITOR")),
+        Opener::Editor | Opener::NameEditor | Opener::TitleEditor | Opener::MessageEditor => {
+            named("VISUAL").or_else(|| named("EDITOR"))
+        }
         Opener::Pager => {
             let pager =
                 named("PAGER").unwrap_or_else(|| if program::find("less").is_some() { "less" } else { "more" }.into());

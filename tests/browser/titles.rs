@@ -21,17 +21,17 @@ fn names_are_listed_before_they_are_written() {
     let mut browser = open(&world);
     let before = world.text("main");
     browser.press("m A m S");
-    shows(&browser, "Title 8");
+    shows(&browser, "Title 9");
     assert_eq!(world.text("main"), before, "nothing is written before");
     browser.press("w");
     for name in ["main", "fork", "twin"] {
-        assert!(world.text(name).contains("\"name\":\"Title 8\""), "{}", world.text(name));
+        assert!(world.text(name).contains("\"name\":\"Title 9\""), "{}", world.text(name));
     }
     browser.press("u");
     assert!(world.text("twin").ends_with("\"name\":\"\"}\n"), "one change, one undo: {}", world.text("twin"));
     browser.press("m S e");
     assert!(
-        matches!(&browser.wants[..], [Effect::Open(copy)] if copy.text.contains("main\tTitle 8")),
+        matches!(&browser.wants[..], [Effect::Open(copy)] if copy.text.contains("main\tTitle 9")),
         "{:?}",
         browser.wants
     );
@@ -43,7 +43,7 @@ fn one_name_is_edited_in_the_footer() {
     let mut browser = open(&world);
     world.select(&mut browser, "main");
     browser.press("m S e").type_text("!").press("enter");
-    assert!(world.text("main").contains("\"name\":\"Title 8!\""), "{}", browser.screen());
+    assert!(world.text("main").contains("\"name\":\"Title 9!\""), "{}", browser.screen());
     browser.press("m S");
     assert!(browser.footer().contains("has a name already"), "{}", browser.footer());
 }

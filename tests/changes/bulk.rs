@@ -224,7 +224,10 @@ fn view(name: &str, label: &str) -> (Option<String>, Vec<String>) {
 
 /// Gives all sessions the same name.
 fn rename_all(sessions: &[ExpectedSession]) -> Request {
-    Request::RenameAll { sessions: sessions.iter().map(|session| (session.clone(), "new".into())).collect() }
+    Request::RenameAll {
+        sessions: sessions.iter().map(|session| (session.clone(), "new".into())).collect(),
+        keeps_names: false,
+    }
 }
 
 #[test]

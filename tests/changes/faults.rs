@@ -309,7 +309,7 @@ fn never_rests() {
             let named = all.map(|session| (session, format!("name {at} of all")));
             let requests = [
                 rewriting::request(&[&rewritten], OtherDir),
-                Request::RenameAll { sessions: named.into() },
+                Request::RenameAll { sessions: named.into(), keeps_names: false },
                 rename(&path, &format!("name {at}")),
                 Request::Label { path: path.clone(), target: target.clone(), label: at.to_string(), migrate: false },
                 Request::MoveLeaf { path: path.clone(), to: Some(target.clone()), migrate: false },

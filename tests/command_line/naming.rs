@@ -39,8 +39,8 @@ fn sessions_without_a_name_are_named_at_once() {
     assert!(!pitree.home().join("seen").exists(), "a dry run asks nothing");
     let run = pitree.run(&["name", "--all-unnamed", "--yes"]);
     assert_eq!(run.code, 0, "{}", run.err);
-    assert_eq!(name_of(&pitree, &one), "Title of 6", "{}", run.out);
-    assert_eq!(name_of(&pitree, &two), "Title of 3");
+    assert_eq!(name_of(&pitree, &one), "Title of 7", "{}", run.out);
+    assert_eq!(name_of(&pitree, &two), "Title of 4");
     assert_eq!(fs::read(&named).unwrap(), before);
     let seen = fs::read_to_string(pitree.home().join("seen")).unwrap();
     assert!(seen.contains("- Fix the cache, key ") && seen.contains("- It is fixed."), "{seen}");
@@ -63,4 +63,13 @@ fn failures_leave_sessions_unnamed() {
     assert!(pitree.run(&["name", "--yes", named.to_str().unwrap()]).err.contains("no session without a name"));
     let run = pitree.run(&["name", "cache"]);
     assert!(run.code == 2 && run.err.contains("--yes"), "without a terminal nothing is asked: {}", run.err);
+}
+
+#[test]
+fn a_name_given_meanwhile_stays() {
+    let script = "cat >/dev/null\nfile=$(find \"$1/.pi\" -name two.jsonl)\nprintf '%s\\n' '{\"type\":\"session_info\",\"id\":\"n\",\"parentId\":\"u1\",\"name\":\"Given\"}' >>\"$file\"\necho Title; sleep 60 >/dev/null &\n";
+    let (pitree, [one, two, _]) = home(script);
+    let run = pitree.run(&["name", "--all-unnamed", "--yes"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!([name_of(&pitree, &one), name_of(&pitree, &two)], ["Title", "Given"], "{}", run.out);
 }

@@ -69,8 +69,16 @@ fn messages_of_a_branch_are_appended_to_a_fork_of_another_one() {
     let header: Value =
         serde_json::from_str(std::fs::read_to_string(run.out.trim()).unwrap().lines().next().unwrap()).unwrap();
     assert_eq!(header["parentSession"], file);
-    let again = pitree.run(&["pick", &format!("{file}@a4"), &format!("{}@u5", run.out.trim())]);
-    assert!(again.code == 2 && again.err.contains("no entry matches"), "{}", again.err);
+    for (onto, from) in [(run.out.trim(), file), (file, run.out.trim())] {
+        let again = pitree.run(&["pick", onto, from]);
+        assert!(again.err.contains("no message is only on this branch") || onto == file, "{onto}: {}", again.err);
+        assert!(
+            onto != file || again.err.contains("copied 2 messages"),
+            "only those of the other branch: {}",
+            again.err
+        );
+    }
+    pitree.run(&["undo"]);
     assert_eq!(std::fs::read(file).unwrap(), before, "the sources stay as they are");
     pitree.run(&["undo"]);
     assert!(!Path::new(run.out.trim()).exists());
@@ -100,4 +108,24 @@ fn a_range_takes_calls_with_their_results() {
         let run = pitree.run(&["pick", &onto, &format!("{file}@{range}")]);
         assert!(run.code == 2 && run.err.contains(reason) && run.out.is_empty(), "{range}: {}", run.err);
     }
+}
+
+#[test]
+fn entries_that_cannot_be_copied_are_named() {
+    let pitree = Pitree::new();
+    let number = r#"{"type":"message","id":7,"parentId":"u1","message":{"role":"user","content":"A number"}}"#;
+    let ends_in_number = pitree.write_session(&Session::new("ends").user("u1", "First").raw(number));
+    let other = pitree.write_session(
+        &Session::new("other")
+            .user("v1", "Other")
+            .raw("{\"type\":\"message\",\"parentId\":\"v1\",\"message\":{\"role\":\"user\",\"content\":\"No ID\"}}"),
+    );
+    let (ends, other) = (ends_in_number.to_str().unwrap(), other.to_str().unwrap());
+    let refused = pitree.run(&["pick", ends, other]);
+    assert!(refused.code == 2 && refused.err.contains("no valid ID"), "{}", refused.err);
+    let copied = pitree.run(&["pick", &format!("{other}@v1"), ends]);
+    assert_eq!(words(&entries(&copied.out))[1..], ["First", "A number"], "{}", copied.err);
+    let old = pitree.write_session(&Session::new("old").version(1).asked("one", &["two"]));
+    let refused = pitree.run(&["pick", ends, old.to_str().unwrap()]);
+    assert!(refused.code == 2 && refused.err.contains("old format"), "{}", refused.err);
 }

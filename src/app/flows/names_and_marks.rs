@@ -53,7 +53,7 @@ pub(crate) fn take_names(model: &Model, text: Option<&str>) -> Command {
         return Command::prompt(PromptPurpose::Names(sessions), question, "");
     };
     match edited_names(text, &with_names(model, sessions)) {
-        Ok(sessions) => Command::Change(Request::RenameAll { sessions }, NextStep::Nothing),
+        Ok(sessions) => Command::Change(Request::RenameAll { sessions, keeps_names: false }, NextStep::Nothing),
         Err(why) => Command::ShowError("Cannot rename", why),
     }
 }
@@ -115,7 +115,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         }
         PromptPurpose::Names(sessions) => {
             let named = (1..).zip(sessions).map(|(number, session)| by_pattern(model, &text, number, session));
-            change(Request::RenameAll { sessions: named.collect() })
+            change(Request::RenameAll { sessions: named.collect(), keeps_names: false })
         }
         PromptPurpose::Labels(sessions) => change(Request::LabelAll { sessions, label: text }),
         PromptPurpose::Tags(sessions, before) => accept_tags(&sessions, &before, &text),

@@ -77,10 +77,13 @@ pub(super) fn act(model: &mut Model, action: Action) {
             Err(why) => model.hint(why),
         };
     }
-    if action == Action::Confirm
+    if matches!(action, Action::Confirm | Action::Pick)
         && let Some(asked) = again(model, view)
     {
-        model.with_layer(|model, view: &mut CompareView| view.claim = Some(model.ask_or(Work::Compare(asked), fail)));
+        model.with_layer(|model, view: &mut CompareView| {
+            view.picks = action == Action::Pick;
+            view.claim = Some(model.ask_or(Work::Compare(asked), fail));
+        });
         return model.hint("the session has changed; comparing again");
     }
     if action == Action::Pick {

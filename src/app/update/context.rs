@@ -19,6 +19,7 @@ use crate::catalog::live::SessionActivity;
 use crate::changes::{Request, SessionIdentity};
 use crate::keymap::{Action, KeyContext};
 use crate::pi::requests::PiRequest;
+use crate::pi::status::{PiState, PiStatus};
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::prompt::listing::Listing;
@@ -212,7 +213,9 @@ fn ask_to_write(model: &Model, view: &ContextView) -> Flow {
     if !signs.is_empty() {
         lines.extend(signs);
         lines.push(DocLine::warning("That pi would not see edits in the file, so they go to a fork."));
-        if let Some(pi) = model.catalog.live(*session).and_then(SessionActivity::reported).filter(|_| is_end) {
+        // While it works, it may add results of omitted calls.
+        let can_append = |pi: &&PiStatus| is_end && pi.state != PiState::Working;
+        if let Some(pi) = model.catalog.live(*session).and_then(SessionActivity::reported).filter(can_append) {
             let request = Command::Task(Work::SendToPi(pi.clone(), PiRequest::Edits(edits.clone())), NextStep::Nothing);
             let then = Command::All(vec![Command::CloseContext(true), request]);
             choices.push(Choice::new(

@@ -22,10 +22,14 @@ const TITLE: &str = "Names";
 /// No session is selected that can be named.
 pub(super) fn open(model: &Model) -> Flow {
     let mut sessions = marked_or_selected(model)?;
-    let is_free = |key: &SessionKey| model.catalog[*key].name.is_none() && model.catalog.live(*key).is_none();
+    let is_free = |key: &SessionKey| {
+        let session = &model.catalog[*key];
+        let is_usable = session.message_count > 0 && !session.facts().is_archived();
+        is_usable && session.name.is_none() && model.catalog.live(*key).is_none()
+    };
     sessions.retain(is_free);
     if sessions.is_empty() {
-        return Err("the session has a name already, or a pi has it open");
+        return Err("the session has a name already, no message, or a pi has it open");
     }
     let sessions = sessions.into_iter().map(|key| expected(model, key)).collect();
     Ok(Command::FindTitles(TitleRequest { sessions, is_confirmed: false }))
@@ -97,7 +101,7 @@ fn found(model: &Model, titles: Vec<(ExpectedSession, Result<String, String>)>) 
     let mut choices = Vec::new();
     if !named.is_empty() {
         let edit = edit(model, &named);
-        let write = Command::Change(Request::RenameAll { sessions: named }, NextStep::Nothing);
+        let write = Command::Change(Request::RenameAll { sessions: named, keeps_names: true }, NextStep::Nothing);
         choices.push(Choice::new('w', "Write", "one change, one undo", write));
         choices.extend(edit.map(|edit| Choice::new('e', "Edit", "before they are written", edit)));
     }
@@ -112,6 +116,6 @@ fn edit(model: &Model, named: &[(ExpectedSession, String)]) -> Option<Command> {
         let purpose = PromptPurpose::Name(key, SessionIdentity::of(model.catalog.get(key)?));
         return Some(Command::prompt(purpose, "name: ", title));
     }
-    let copy = TextCopy { with: Opener::NameEditor, name: "names.txt".into(), text: names_to_edit(named) };
+    let copy = TextCopy { with: Opener::TitleEditor, name: "names.txt".into(), text: names_to_edit(named) };
     Some(Command::Open(copy))
 }

@@ -46,9 +46,15 @@ impl Request {
             | Self::Label { path, .. }
             | Self::MoveLeaf { path, .. }
             | Self::Fork { path, .. }
-            | Self::Pick { path, .. }
             | Self::EditContext { path, .. } => change(path),
-            Self::RenameAll { sessions } => sessions.iter_mut().for_each(|(session, _)| change(&mut session.path)),
+            Self::Pick { path, from, .. } => {
+                change(path);
+                // It is only read, but moves if it is brought back together with the other one.
+                if archive_paths::is_archived(&*from) {
+                    change(from);
+                }
+            }
+            Self::RenameAll { sessions, .. } => sessions.iter_mut().for_each(|(session, _)| change(&mut session.path)),
             Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
                 sessions.iter_mut().for_each(|session| change(&mut session.path));
             }

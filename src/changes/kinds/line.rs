@@ -189,14 +189,19 @@ pub(crate) fn label(engine: &mut Engine<'_>, path: &Path, target: &EntryId, labe
 }
 
 /// Names several sessions, or clears their names.
-pub(crate) fn rename_all(engine: &mut Engine<'_>, named: &[(ExpectedSession, String)]) -> Result<ChangeResult> {
+pub(crate) fn rename_all(
+    engine: &mut Engine<'_>,
+    named: &[(ExpectedSession, String)],
+    keeps_names: bool,
+) -> Result<ChangeResult> {
     let (mut sessions, mut names) = (Vec::new(), HashMap::new());
     for (session, name) in named {
         names.insert(&*session.path, new_text(name).context("invalid name")?);
         sessions.push(session.clone());
     }
-    each(engine, &sessions, &|path, tree, id| {
-        names.get(path).map_or(Ok(None), |name| self::named(path, tree, id, name))
+    each(engine, &sessions, &|path, tree, id| match names.get(path) {
+        Some(name) if !keeps_names || name_of(tree, path)?.is_none() => self::named(path, tree, id, name),
+        _ => Ok(None),
     })
 }
 

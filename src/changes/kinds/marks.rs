@@ -9,8 +9,8 @@ use crate::changes::change::{Change, ChangeStep, MarkChange};
 use crate::changes::engine::{Engine, waiting};
 use crate::changes::journal::{JournalLine, JournalRecord};
 use crate::changes::kinds::{quoted, target_changed};
-use crate::changes::request::{ChangeResult, NewMark};
-use crate::changes::target::ExpectedSession;
+use crate::changes::request::ChangeResult;
+use crate::changes::target::{ExpectedSession, NewMark};
 use crate::disk::marks::{self, CurrentMarks};
 use crate::session::marks::{Mark, Marks};
 

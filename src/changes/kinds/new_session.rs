@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, NewFile};
@@ -105,6 +105,9 @@ fn copy(
     let labels: Vec<_> = at.map_or(Ok(Vec::new()), |_| tree.label_entries().map(&mut line).collect::<Result<_>>())?;
     let entries = at.map_or(Vec::new(), |at| tree.path(at));
     let last = fork::fork(new, entries.into_iter().map(line), &labels, &mut random, &mut take)?;
+    if last.is_none() && end.is_some() {
+        bail!("the last entry has no valid ID; nothing can be appended to it");
+    }
     match end {
         None => Ok(()),
         Some(ForkEnd::Edits(edits)) => {
@@ -114,7 +117,7 @@ fn copy(
             lines.iter().try_for_each(|line| take(format!("{line}\n").as_bytes()))
         }
         Some(ForkEnd::Copies(from, entries)) => {
-            let others = load::writable(from)?;
+            let others = load::tree(from, "")?;
             check_version(from, &others)?;
             let mut reader = EntryReader::open(from)?;
             let mut copies = PickedLines::after(last);

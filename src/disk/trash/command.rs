@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::base::numbers::count;
 use crate::disk::lock::{LockObserver, QUIET};
-use crate::disk::program;
+use crate::disk::program::{self, CapturedOutput};
 use crate::system::programs;
 
 /// The maximum wait for remaining output; a background child can keep the pipe open.
@@ -35,13 +35,13 @@ pub(super) fn run(
     let mut command = Command::new(program);
     command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = programs::start_apart(&mut command).with_context(|| format!("cannot run {program}"))?;
-    let words = program::output(child.stderr.take());
+    let words = CapturedOutput::short(child.stderr.take());
     let status = ended(&mut child, program, limit, wait);
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
     let status = status?;
-    let output = words.recv_timeout(LAST_WORDS).unwrap_or_default();
+    let output = words.text(LAST_WORDS);
     match output.trim() {
         "" if status.success() => bail!("{program} left the file where it was"),
         "" => bail!("{program} failed ({status})"),

@@ -63,11 +63,21 @@ impl<'a> BranchPath<'a> {
         path
     }
 
-    /// Returns the entries that another branch lacks, from the root.
-    pub(crate) fn without(self, other: BranchPath<'_>) -> Vec<EntryIndex> {
-        let known: HashSet<_> = other.entries().into_iter().filter_map(|at| other.entry_key(at)).collect();
+    /// Returns the entries that another branch lacks, from the root. A copy with a new ID has the same time and text.
+    pub(crate) fn without(self, other: Self) -> Vec<EntryIndex> {
+        let keys = |branch: Self, at: EntryIndex| {
+            let node = branch.tree.node(at);
+            let content = node.time.map(|time| (time, node.kind, &*node.text, branch.tree.answers.get(&at)));
+            (branch.entry_key(at), content)
+        };
+        let known = other.entries().into_iter().map(|at| keys(other, at));
+        let (ids, contents): (HashSet<_>, HashSet<_>) = known.unzip();
+        let lacks = |at: EntryIndex| {
+            let (id, content) = keys(self, at);
+            id.is_none() || !ids.contains(&id) && (content.is_none() || !contents.contains(&content))
+        };
         let mut path = self.entries();
-        path.retain(|&at| self.entry_key(at).is_some_and(|entry| !known.contains(&entry)));
+        path.retain(|&at| lacks(at));
         path
     }
 

@@ -168,7 +168,7 @@ impl ForkedLines {
 }
 
 /// Returns an ID as a key of JavaScript's `Map`: `7` and `"7"` are different. An absent ID is empty.
-fn js_key(raw: &[u8]) -> Vec<u8> {
+pub(super) fn js_key(raw: &[u8]) -> Vec<u8> {
     match JsonReader::new(raw).opt_string() {
         Ok(Some(text)) => quote(&text.text()).into_bytes(),
         _ => raw.to_vec(),

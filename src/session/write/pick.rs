@@ -2,9 +2,10 @@
 //! the same, except usage: the copies cost nothing, and the usage of an answer is that of another context. pi takes an
 //! answer without usage as one of unknown size (0.87.1, 1.5.2, 1.6.0).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::session::json::edit::{RawObject, quote};
+use crate::session::write::fork::js_key;
 
 /// The usage of a copied answer.
 const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
@@ -15,32 +16,33 @@ pub(crate) struct PickedLines {
     /// The ID of the last line.
     parent: Option<String>,
     /// The new ID of each copied entry.
-    ids: HashMap<String, String>,
+    ids: HashMap<Vec<u8>, String>,
+    new_ids: HashSet<String>,
 }
 
 impl PickedLines {
     /// Starts after the line with an ID.
     pub(crate) fn after(parent: Option<String>) -> Self {
-        Self { parent, ids: HashMap::new() }
+        Self { parent, ..Self::default() }
     }
 
     /// Returns `true` if a copy has the ID.
     pub(crate) fn has(&self, id: &str) -> bool {
-        self.ids.values().any(|known| known == id)
+        self.new_ids.contains(id)
     }
 
     /// Returns the copy of a line with a new ID. A context edit targets the copy of its target. Returns `None` if the line
     /// is not an entry with an ID, or an edit whose target was not copied.
     pub(crate) fn line(&mut self, line: &[u8], id: String) -> Option<Vec<u8>> {
         let object = RawObject::new(line)?;
-        let old = object.text("id")?.into_owned();
+        let old = js_key(object.get("id")?);
         let mut changes = vec![
             ("id", Some(quote(&id).into_bytes())),
             ("parentId", Some(self.parent.as_deref().map_or("null".into(), quote).into_bytes())),
         ];
         match object.text("type").as_deref() {
             Some("context_edit") => {
-                let target = self.ids.get(&*object.text("targetId")?)?;
+                let target = self.ids.get(&js_key(object.get("targetId")?))?;
                 changes.push(("targetId", Some(quote(target).into_bytes())));
             }
             Some("message") => {
@@ -54,6 +56,7 @@ impl PickedLines {
             _ => changes.push(("usage", None)),
         }
         self.parent = Some(id.clone());
+        self.new_ids.insert(id.clone());
         self.ids.insert(old, id);
         Some(object.with(&changes))
     }
