@@ -57,9 +57,10 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("render", 1440),
     // Documents have runs of tools, turns, a result and a maximum length since people publish them.
     ("export", 2290),
-    // Terminals of running pis, and programs that give titles.
-    ("disk", 7215),
-    ("pi", 850),
+    // Terminals of running pis and their focus, and programs that give titles.
+    ("disk", 7300),
+    // The decision when to notify about a pi.
+    ("pi", 920),
     // Edits of the model context and suggestions for them, copies of messages, titles, and differences in exports.
     ("catalog", 7255),
     // Copies of messages to a fork, and edited names.
@@ -67,13 +68,14 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("keymap", 620),
     ("config", 985),
     ("machines", 1600),
-    // The reader is a text of sections since the conversation is read as one; copies of messages, edits by pi, titles.
-    ("app", 13795),
+    // The reader is a text of sections since the conversation is read as one; copies of messages, edits by pi, titles,
+    // notifications.
+    ("app", 13880),
     ("ui", 2650),
-    // Images in the terminal, and the pager of the command line.
-    ("runtime", 2660),
-    // `pitree pick`, `pitree name` and `pitree next`.
-    ("cli", 8415),
+    // Images in the terminal, the pager of the command line, and notifications.
+    ("runtime", 2730),
+    // `pitree pick`, `pitree name`, `pitree next` and `pitree live --notify`.
+    ("cli", 8455),
 ];
 
 /// Modules that may contain platform-specific code.

@@ -38,6 +38,7 @@ use crate::disk::incremental::FileChanges;
 use crate::disk::relocations::RelocationCandidate;
 use crate::disk::scan::{ScanBatch, Unreadable};
 use crate::keymap::Key;
+use crate::pi::attention::PiNotification;
 use crate::pi::launch::Start;
 use crate::pi::requests::PiRequest;
 use crate::pi::running::RunningPis;
@@ -135,6 +136,8 @@ pub enum Reply {
     PiAnswered(PiRequest, Result<(), String>),
     /// The terminal of a running pi was selected or can be reached, or why not. `true` if pitree covers it.
     Terminal(Result<bool, String>),
+    /// Notifications were sent, or why not; the escape sequences for the terminal.
+    Notified(Result<String, String>),
     /// Some of the files were read.
     Scanned {
         /// The sessions.
@@ -292,6 +295,8 @@ pub enum Effect {
     Answer(PickerOutput),
     /// Records that the user was welcomed, then sends [`Msg::Welcome`].
     Welcome,
+    /// Writes the escape sequences of notifications to the terminal.
+    Notify(String),
     /// Suspends pitree until the shell continues it.
     Suspend,
     /// Quits.
@@ -332,6 +337,8 @@ pub enum Work {
     SendToPi(PiStatus, PiRequest),
     /// Select the terminal of a running pi; with `false`, only check that it can be reached.
     GoToTerminal(PiStatus, bool),
+    /// Notify about pis that want the user, unless their terminals have the focus.
+    Notify(Vec<PiNotification>),
     /// Read the tree of a session file.
     Open(PathBuf),
     /// Find the entries at which forks left the open session, and the sessions that share its entries.

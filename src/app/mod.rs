@@ -4,6 +4,7 @@
 //! [`widgets`] are the parts of [`panes`] and [`layers`]. [`palettes`], [`card`] and [`flows`] read the model; flows
 //! return a [`command`]. Each piece of background work has a [`ticket`].
 
+pub mod attention;
 pub mod card;
 pub mod command;
 pub mod external;
@@ -23,5 +24,6 @@ pub mod session_text;
 pub mod settings;
 pub mod ticket;
 pub mod title;
+pub mod unread;
 pub mod update;
 pub mod widgets;

@@ -1,10 +1,11 @@
 //! State of the browser.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::mem::{self, Discriminant};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::app::attention::AttentionState;
 use crate::app::command::{Command, NextStep, PreparedExport, PreparedSlimming, ResumePlan};
 use crate::app::histories::{JumpHistory, JumpPosition, KeptTexts, QueryHistory};
 use crate::app::layers::files::FilesView;
@@ -19,6 +20,7 @@ use crate::app::search::Search;
 use crate::app::settings::Settings;
 use crate::app::ticket::{Claim, Ticket};
 use crate::app::title::title;
+use crate::app::unread::UnreadState;
 use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
@@ -133,27 +135,6 @@ impl LostWorkState {
     }
 }
 
-/// State of unread sessions.
-#[derive(Debug, Default)]
-pub struct UnreadState {
-    /// The session in the tree or the reader, and the time since when, in milliseconds since 1970.
-    pub(crate) shown: Option<(SessionKey, i64)>,
-    /// The newest shown messages that are not written yet: times by session ID.
-    pub(crate) pending: BTreeMap<String, i64>,
-    /// The time at which they are written, in milliseconds since 1970.
-    pub(crate) due: Option<i64>,
-    /// The messages that are being written, and the claim on that.
-    pub(crate) writing: Option<(Claim, BTreeMap<String, i64>)>,
-}
-
-impl UnreadState {
-    /// Returns the newest shown messages that may not be written yet: times by session ID.
-    pub(crate) fn unwritten(&self) -> BTreeMap<String, i64> {
-        let writing = self.writing.iter().flat_map(|(_, shown)| shown.clone());
-        writing.chain(self.pending.clone()).collect()
-    }
-}
-
 /// The kinds of content of sessions, for their cards.
 #[derive(Debug, Default)]
 pub struct SessionSizes {
@@ -245,6 +226,8 @@ pub struct Model {
     pub entry_form: reader::EntryForm,
     /// State of unread sessions.
     pub unread: UnreadState,
+    /// State of notifications about pis.
+    pub attention: AttentionState,
     /// Claim on the change history.
     pub reading_history: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
@@ -350,7 +333,8 @@ impl Model {
     pub(crate) fn changes_at(&self) -> Option<i64> {
         let searched = self.search.as_ref().and_then(Search::due);
         let written = self.unread.due.filter(|_| self.unread.writing.is_none());
-        self.reader.changes_at(self.now).into_iter().chain(searched).chain(written).min()
+        let pis = self.attention.due();
+        self.reader.changes_at(self.now).into_iter().chain(searched).chain(written).chain(pis).min()
     }
 
     /// Starts background work, which is canceled when the claim is dropped.

@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
+use std::mem;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 
@@ -15,9 +18,11 @@ use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::{locate, terminals};
 use crate::machines::resume::RemoteStart;
+use crate::pi::attention::{PiHistories, PiNotification};
 use crate::pi::running::{self, RunningPis};
 use crate::pi::status::{PiState, PiStatus};
 use crate::pi::warnings::has_open;
+use crate::runtime::notify;
 use crate::system::programs;
 
 /// List running pi processes and their state
@@ -31,6 +36,9 @@ pub(super) struct LiveCommand {
     /// Keep running and print each change as it happens
     #[arg(long, conflicts_with = "line")]
     follow: bool,
+    /// Notify as well when a pi starts to wait for you, asks a question or fails, unless its terminal has the focus
+    #[arg(long, requires = "follow")]
+    notify: bool,
     /// Print the number of pi processes per state on one line, such as for the tmux status line; prints nothing if no
     /// pi reports its state
     #[arg(long, conflicts_with = "json")]
@@ -91,22 +99,57 @@ impl LiveCommand {
         }
         let state = locate::state_dir().context("cannot locate the state directory: no home directory; set HOME")?;
         let (mut titles, mut last, mut printed) = (SessionTitles::default(), None, Ok(()));
-        let mut print = |pis: RunningPis| {
+        let mut print = |pis: &RunningPis, titles: &mut SessionTitles| {
             printed = match (&last, self.json) {
-                (_, true) => json(&pis),
-                (None, false) => list(&pis, &mut titles, context),
-                (Some(last), false) => changes(last, &pis, &mut titles, context),
+                (Some(last), _) if last == pis => Ok(()),
+                (_, true) => json(pis),
+                (None, false) => list(pis, titles, context),
+                (Some(last), false) => changes(last, pis, titles, context),
             }
             .and_then(|()| Ok(output::flush()?));
-            last = Some(pis);
+            last = Some(pis.clone());
             printed.is_ok()
         };
+        let mut notifier = Notifier::default();
         match (self.line, self.follow) {
             (true, _) => line(&running::reported(Some(&state)))?,
-            (false, true) => running::follow(&state, print),
-            (false, false) => drop(print(running::running(Some(&state)))),
+            (false, true) => running::follow(&state, |pis| match print(&pis, &mut titles) {
+                true if self.notify => ControlFlow::Continue(notifier.take(&pis, &mut titles, context)),
+                true => ControlFlow::Continue(None),
+                false => ControlFlow::Break(()),
+            }),
+            (false, false) => drop(print(&running::running(Some(&state)), &mut titles)),
         }
         printed.map(|()| Exit::Done)
+    }
+}
+
+/// Notifies about pis that want the user.
+#[derive(Default)]
+struct Notifier {
+    histories: PiHistories,
+    /// `true` once a failure was printed.
+    has_failed: bool,
+}
+
+impl Notifier {
+    /// Takes the running pis, and notifies about those whose state has lasted. Returns the time after which the next one is
+    /// due.
+    fn take(&mut self, pis: &RunningPis, titles: &mut SessionTitles, context: &CommandContext) -> Option<Duration> {
+        self.histories.update(&pis.reported, now());
+        let notification = |pi: &PiStatus| PiNotification::new(pi, &titles.of(pi), &context.home);
+        let due: Vec<PiNotification> = self.histories.take_due(now()).iter().map(notification).collect();
+        let command = context.config.notify.as_deref().unwrap_or_default();
+        let sent = notify::send(command, &due).and_then(|sequences| {
+            notify::write(&sequences).map_err(|error| format!("no terminal to notify on: {error}"))
+        });
+        if let Err(why) = sent
+            && !mem::replace(&mut self.has_failed, true)
+        {
+            output::note(&format!("cannot notify: {why}"));
+        }
+        let left = self.histories.due()?.saturating_sub(now()).max(0);
+        Some(Duration::from_millis(left.unsigned_abs()))
     }
 }
 

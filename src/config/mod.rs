@@ -242,6 +242,9 @@ pub struct Config {
     pub index_megabytes: u64,
     /// The directory of archived sessions; empty for the one in pitree's data directory. `~` is not expanded yet.
     pub archive_dir: String,
+    /// The notifications about pis that want the user: `None` for none, or a program and its arguments, or empty to choose
+    /// automatically.
+    pub notify: Option<Vec<String>>,
     /// The settings of statistics.
     pub stats: StatsConfig,
     /// The settings of the search for secrets.
@@ -283,6 +286,7 @@ impl Default for Config {
             archive_dir: String::new(),
             group_worktrees: true,
             forks_inherit_tags: false,
+            notify: None,
             stats: StatsConfig::default(),
             redact: RedactConfig::default(),
             machines: Vec::new(),
@@ -349,6 +353,17 @@ const SETTINGS: &[(&str, SettingReader)] = &[
     ("archive-dir", |config, value| {
         config.archive_dir = value.as_str().ok_or("must be a string")?.to_owned();
         Ok(())
+    }),
+    ("notify", |config, value| {
+        config.notify = match value.as_bool() {
+            Some(is_on) => is_on.then(Vec::new),
+            None => Some(
+                strings(value).map_err(|_| wrong_type("true, false or a list [\"program\", \"argument\"]", value))?,
+            ),
+        };
+        let is_named =
+            value.is_bool() || config.notify.iter().flatten().next().is_some_and(|program| !program.is_empty());
+        is_named.then_some(()).ok_or_else(|| "program name is empty; use true to choose one".to_owned())
     }),
     ("dirs", |config, value| {
         config.dirs = strings(value)?;
@@ -515,6 +530,24 @@ mod tests {
         assert_eq!((config.pi.join(" ").as_str(), config.dirs.join(" ").as_str()), ("nix run pi", "~/a /b"));
         assert_eq!(config.keymap.resolve(KeyContext::Tree, "Q".parse().unwrap()), Some(Action::Quit));
         assert_eq!(config.keymap.keys(Action::Reload), []);
+    }
+
+    #[test]
+    fn notifications_are_off_automatic_or_a_program() {
+        let words = ["notify-send", "-u", "low"].map(str::to_owned);
+        for (value, wanted) in
+            [("false", None), ("true", Some(vec![])), ("['notify-send', '-u', 'low']", Some(words.into()))]
+        {
+            assert_eq!(parse(&format!("notify = {value}")).notify, wanted);
+        }
+        let wrong =
+            "config.toml:1: \"notify\": must be true, false or a list [\"program\", \"argument\"], but is of type";
+        assert_eq!(errors("notify = 'x'"), format!("{wrong} string"));
+        assert_eq!(errors("notify = [1]"), format!("{wrong} array"));
+        for empty in ["[]", "['', 'x']"] {
+            let what = "config.toml:1: \"notify\": program name is empty; use true to choose one";
+            assert_eq!(errors(&format!("notify = {empty}")), what);
+        }
     }
 
     #[test]

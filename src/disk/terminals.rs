@@ -1,5 +1,5 @@
-//! Terminals of other processes: finds the pane of tmux, WezTerm or kitty in which a process runs, and selects it. The
-//! programs of these terminals do it; pitree signals no process and writes to no terminal.
+//! Terminals of other processes: finds the pane of tmux, WezTerm or kitty in which a process runs, and selects it or checks
+//! whether it has the focus. The programs of these terminals do it; pitree signals no process and writes to no terminal.
 //!
 //! Commands and formats follow the documentation of tmux 3.3a, of WezTerm 20230326-111934-3666303c, the first version with
 //! `activate-pane`, and of kitty 0.44.0.
@@ -29,6 +29,13 @@ const PANES: &str = "#{session_id} #{window_id} #{pane_id} #{pane_dead} #{pane_t
 /// The format of `list-clients`.
 const CLIENTS: &str =
     "#{client_activity} #{session_id} #{window_id} #{client_control_mode} #{client_pid} #{client_tty}";
+
+/// The formats of `list-panes` and `list-clients` for the focus: all panes, and the active pane of each client.
+const FOCUS: [&str; 2] = ["pane #{pane_tty}", "client #{pane_tty} #{client_flags} #{client_pid} #{client_tty}"];
+
+/// The time since the last input up to which WezTerm counts as used, in seconds: it does not report whether its window has
+/// the focus.
+const RECENT_INPUT: u64 = 60;
 
 /// A process and the path of its terminal.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +80,42 @@ pub(crate) fn go(pid: u32, dir: &str, selects: bool) -> Result<Option<Vec<String
         }
     }
     result
+}
+
+/// The focus of the terminal of a process.
+enum Focus {
+    Known(bool),
+    /// The clients of tmux that show it, and that have the focus as far as tmux knows.
+    Clients(Vec<Process>),
+}
+
+/// Returns `true` if the terminal of a process is known to have the focus. If tmux is nested, or runs in WezTerm or kitty, the
+/// terminals around it must have it too.
+pub(crate) fn is_in_focus(pid: u32) -> bool {
+    let Some(tty) = terminal_of(pid) else { return false };
+    let search = Search { selects: false, end: Instant::now() + TOTAL_LIMIT };
+    let mut processes = vec![(Process { pid, tty }, false)];
+    for _ in 0..MAX_STEPS {
+        let Some((process, is_client)) = processes.pop() else { break };
+        match search.first(&process, Search::focus_in_tmux, Search::focus_in_wezterm, Search::focus_in_kitty) {
+            Some(Focus::Known(true)) => return true,
+            Some(Focus::Known(false)) => {}
+            Some(Focus::Clients(clients)) => processes.extend(clients.into_iter().map(|client| (client, true))),
+            None if is_client => return true,
+            None => {}
+        }
+    }
+    false
+}
+
+/// Asks tmux about the terminal of this pane: `true` if tmux passes escape sequences on to it, and its names. `None` outside
+/// tmux.
+pub(crate) fn around_tmux() -> Option<(bool, String)> {
+    program::variable("TMUX").filter(|server| !server.is_empty())?;
+    let format = "#{allow-passthrough} #{client_termtype} #{client_termname}";
+    let names = program::output_of(&["tmux", "display-message", "-p", format], None, LIMIT).unwrap_or_default();
+    // Before 3.3, tmux has no such option and passes them on.
+    Some((!names.starts_with("0 ") && !names.starts_with("off "), names))
 }
 
 /// Returns `true` if this process runs in a popup of tmux, which covers the panes. It has no pane of its own.
@@ -154,12 +197,22 @@ impl Search {
 
     /// Finds the pane of a process, and selects it.
     fn find(&self, process: &Process) -> Option<Found> {
-        let (sockets, addresses) =
-            (variables(process.pid, "WEZTERM_UNIX_SOCKET"), variables(process.pid, "KITTY_LISTEN_ON"));
-        let in_tmux = sockets_of_tmux(process.pid).into_iter().find_map(|socket| self.in_tmux(&socket, process));
+        self.first(process, Self::in_tmux, Self::in_wezterm, Self::in_kitty)
+    }
+
+    /// Returns the first result of the tmux servers, WezTerm and kitty.
+    fn first<T>(
+        &self,
+        process: &Process,
+        tmux: fn(&Self, &Path, &Process) -> Option<T>,
+        wezterm: fn(&Self, &str, &Process) -> Option<T>,
+        kitty: fn(&Self, &str, &Process) -> Option<T>,
+    ) -> Option<T> {
+        let named = |name: &str| variables(process.pid, name).into_iter();
+        let in_tmux = sockets_of_tmux(process.pid).iter().find_map(|socket| tmux(self, socket, process));
         in_tmux
-            .or_else(|| sockets.iter().find_map(|socket| self.in_wezterm(socket, process)))
-            .or_else(|| addresses.iter().find_map(|address| self.in_kitty(address, process)))
+            .or_else(|| named("WEZTERM_UNIX_SOCKET").find_map(|socket| wezterm(self, &socket, process)))
+            .or_else(|| named("KITTY_LISTEN_ON").find_map(|address| kitty(self, &address, process)))
     }
 
     /// Finds the pane of a process in a tmux server, and selects it. Every command has a target, because this process may run
@@ -197,33 +250,86 @@ impl Search {
         Some(Ok(client.and_then(process).map_or_else(attach, Pane::ShownBy)))
     }
 
+    /// Finds the clients of a tmux server that show a process and have the focus. Without focus events, tmux counts each
+    /// client as having it.
+    fn focus_in_tmux(&self, socket: &Path, process: &Process) -> Option<Focus> {
+        let lists = ["list-panes", "-a", "-F", FOCUS[0], ";", "list-clients", "-F", FOCUS[1]];
+        let list = self.run(&[&["tmux", "-S", socket.to_str()?], &lists[..]].concat(), None)?;
+        rows::<2>(&list).find(|[kind, tty]| *kind == "pane" && *tty == process.tty)?;
+        let clients = rows::<5>(&list).filter(|[kind, shown, flags, ..]| {
+            let has = |flag: &str| flags.split(',').any(|one| one == flag);
+            *kind == "client" && *shown == process.tty && has("focused") && !has("control-mode")
+        });
+        let process = |[.., pid, tty]: [&str; 5]| Some(Process { pid: pid.parse().ok()?, tty: tty.into() });
+        Some(Focus::Clients(clients.filter_map(process).collect()))
+    }
+
+    /// Runs a command of WezTerm and parses its list.
+    fn list_of_wezterm(&self, socket: &str, list: &str) -> Option<Vec<Value>> {
+        let words = ["wezterm", "cli", "--no-auto-start", list, "--format", "json"];
+        serde_json::from_str(&self.run(&words, Some(("WEZTERM_UNIX_SOCKET", socket)))?).ok()
+    }
+
+    /// Finds the pane of a process in WezTerm.
+    fn pane_of_wezterm(&self, socket: &str, process: &Process) -> Option<u64> {
+        let panes = self.list_of_wezterm(socket, "list")?;
+        panes.iter().find(|pane| pane["tty_name"] == *process.tty)?["pane_id"].as_u64()
+    }
+
     /// Finds the pane of a process in WezTerm, and selects it.
     fn in_wezterm(&self, socket: &str, process: &Process) -> Option<Found> {
-        let wezterm = |words: &[&str]| {
-            let words = [&["wezterm", "cli", "--no-auto-start"], words].concat();
-            self.run(&words, Some(("WEZTERM_UNIX_SOCKET", socket)))
-        };
-        let panes: Value = serde_json::from_str(&wezterm(&["list", "--format", "json"])?).ok()?;
-        let pane = panes.as_array()?.iter().find(|pane| pane["tty_name"] == *process.tty)?["pane_id"].as_u64()?;
-        let is_done = !self.selects || wezterm(&["activate-pane", "--pane-id", &pane.to_string()]).is_some();
+        let pane = self.pane_of_wezterm(socket, process)?.to_string();
+        let words = ["wezterm", "cli", "--no-auto-start", "activate-pane", "--pane-id", &pane];
+        let is_done = !self.selects || self.run(&words, Some(("WEZTERM_UNIX_SOCKET", socket))).is_some();
         Some(if is_done { Ok(Pane::Shown) } else { Err("WezTerm") })
     }
 
-    /// Finds the window of a process in kitty, and selects it. kitty lists no terminals, so that the processes of each window
-    /// are compared.
-    fn in_kitty(&self, address: &str, process: &Process) -> Option<Found> {
-        let kitten = |words: &[&str]| self.run(&[&["kitten", "@", "--to", address], words].concat(), None);
-        let list: Value = serde_json::from_str(&kitten(&["ls"])?).ok()?;
+    /// Checks the focus of the pane of a process in WezTerm.
+    fn focus_in_wezterm(&self, socket: &str, process: &Process) -> Option<Focus> {
+        let pane = self.pane_of_wezterm(socket, process)?;
+        let clients = self.list_of_wezterm(socket, "list-clients").unwrap_or_default();
+        let is_recent = |client: &Value| client["idle_time"]["secs"].as_u64().is_some_and(|secs| secs < RECENT_INPUT);
+        Some(Focus::Known(clients.iter().any(|client| client["focused_pane_id"] == pane && is_recent(client))))
+    }
+
+    /// Runs a command of kitty.
+    fn kitten(&self, address: &str, words: &[&str]) -> Option<String> {
+        self.run(&[&["kitten", "@", "--to", address], words].concat(), None)
+    }
+
+    /// Finds the window of a process in kitty, and whether it has the focus. kitty lists no terminals, so that the processes
+    /// of each window are compared.
+    fn window_of_kitty(&self, address: &str, process: &Process) -> Option<(u64, bool)> {
+        let list: Vec<Value> = serde_json::from_str(&self.kitten(address, &["ls"])?).ok()?;
         let children = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
-        let tabs = list.as_array()?.iter().flat_map(|window| children(window, "tabs"));
+        let is = |value: &Value, key: &str| value[key] == true;
+        // An operating system window has tabs with windows.
+        let tabs = list.iter().flat_map(|window| {
+            children(window, "tabs").into_iter().map(|tab| (is(window, "is_focused") && is(&tab, "is_active"), tab))
+        });
+        let mut windows = tabs.flat_map(|(is_shown, tab)| {
+            children(&tab, "windows").into_iter().map(move |window| (is_shown && is(&window, "is_active"), window))
+        });
         let is_in = |window: &Value| {
             let processes = children(window, "foreground_processes");
             let mut pids = processes.iter().chain([window]).filter_map(|one| one["pid"].as_u64()?.try_into().ok());
             pids.any(|pid: u32| pid == process.pid || os::terminal_of(pid).is_some_and(|tty| tty == process.tty))
         };
-        let id = tabs.flat_map(|tab| children(&tab, "windows")).find(is_in)?["id"].as_u64()?;
-        let is_done = !self.selects || kitten(&["focus-window", "--match", &format!("id:{id}")]).is_some();
+        let (has_focus, window) = windows.find(|(_, window)| is_in(window))?;
+        Some((window["id"].as_u64()?, has_focus))
+    }
+
+    /// Finds the window of a process in kitty, and selects it.
+    fn in_kitty(&self, address: &str, process: &Process) -> Option<Found> {
+        let (id, _) = self.window_of_kitty(address, process)?;
+        let focus = ["focus-window", "--match", &format!("id:{id}")];
+        let is_done = !self.selects || self.kitten(address, &focus).is_some();
         Some(if is_done { Ok(Pane::Shown) } else { Err("kitty") })
+    }
+
+    /// Checks the focus of the window of a process in kitty.
+    fn focus_in_kitty(&self, address: &str, process: &Process) -> Option<Focus> {
+        self.window_of_kitty(address, process).map(|(_, has_focus)| Focus::Known(has_focus))
     }
 }
 

@@ -6,13 +6,14 @@
 //! that name look the same.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::sort;
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{create, files};
-use crate::pi::status::{self, ClosedSession, PiState, PiStatus};
+use crate::pi::status::{self, ClosedSession, PiStatus};
 use crate::system::os;
 
 /// The interval between checks that reporting pis still run, because a killed process cannot report its end.
@@ -43,7 +44,7 @@ pub(crate) fn running(state: Option<&Path>) -> RunningPis {
 
 /// Returns the pi that has waited longest for the user: at a question, at an error or at the end of its answer.
 pub(crate) fn longest_waiting(reported: &[PiStatus]) -> Option<&PiStatus> {
-    reported.iter().filter(|pi| pi.state <= PiState::Waiting).min_by_key(|pi| (pi.since, pi.urgency()))
+    reported.iter().filter(|pi| pi.state.wants_user()).min_by_key(|pi| (pi.since, pi.urgency()))
 }
 
 /// Groups pis by session file, the most urgent first.
@@ -56,29 +57,26 @@ pub(crate) fn by_session(reported: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>
     by_session
 }
 
-/// Calls `on_pis` with the running pis whenever they or their states change, until it returns `false`. Never polls while
-/// no pi reports a status.
-pub(crate) fn follow(state: &Path, mut on_pis: impl FnMut(RunningPis) -> bool) {
+/// Calls `on_pis` with the running pis whenever they or their states change, and after the time that it returned, until it
+/// breaks. Never polls while no pi reports a status.
+pub(crate) fn follow(state: &Path, mut on_pis: impl FnMut(RunningPis) -> ControlFlow<(), Option<Duration>>) {
     let folder = status::folder(state);
     // Without the directory, its parent would have to be watched, where others write too.
     let _ = create::private_folder(&folder);
     let mut watch = Watch::new(&[folder], watch::of_system);
     let mut last = running(Some(state));
-    if !on_pis(last.clone()) {
-        return;
-    }
-    loop {
-        let seen = watch.wait((!last.reported.is_empty()).then_some(POLL_INTERVAL));
+    let mut step = on_pis(last.clone());
+    while let ControlFlow::Continue(again) = step {
+        let poll = (!last.reported.is_empty()).then_some(POLL_INTERVAL);
+        let seen = watch.wait(poll.into_iter().chain(again).min());
         // The process list is only read after an event, not periodically.
         let now = match seen == WatchEvents::default() {
             true => RunningPis { reported: status::read(state), ..last.clone() },
             false => running(Some(state)),
         };
-        if now != last {
+        if now != last || again.is_some() {
             last = now;
-            if !on_pis(last.clone()) {
-                return;
-            }
+            step = on_pis(last.clone());
         }
     }
 }

@@ -48,6 +48,11 @@ named! {
 }
 
 impl PiState {
+    /// Returns `true` if pi waits for the user.
+    pub(crate) fn wants_user(self) -> bool {
+        self <= Self::Waiting
+    }
+
     /// Describes the state for display.
     pub fn in_words(self) -> &'static str {
         match self {

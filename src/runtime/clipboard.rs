@@ -68,7 +68,8 @@ pub(crate) fn ways() -> Vec<&'static str> {
     found.chain(terminal_takes(&term, 0).then_some("the terminal (OSC 52)")).collect()
 }
 
-fn terminal_takes(term: &str, bytes: usize) -> bool {
+/// Returns `true` if a terminal may handle escape sequences of this length.
+pub(super) fn terminal_takes(term: &str, bytes: usize) -> bool {
     !matches!(term, "" | "dumb" | "linux") && bytes <= LONGEST
 }
 

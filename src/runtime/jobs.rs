@@ -38,7 +38,7 @@ use crate::pi::{launch, prices, requests, running};
 use crate::render::FoldedLines;
 use crate::runtime::files_job::FilesJob;
 use crate::runtime::secret_rules::{ChosenRules, SecretFinder};
-use crate::runtime::{cleanup_job, clipboard, image_viewer};
+use crate::runtime::{cleanup_job, clipboard, image_viewer, notify};
 use crate::search::qualifier::value::ValueLists;
 use crate::session::entry::parse;
 use crate::session::stats::StatsRules;
@@ -168,7 +168,10 @@ impl JobContext {
             Work::ListPis => Some(Reply::Pis(running::running(self.state_dir.as_deref()))),
             Work::FollowPis => {
                 if let Some(state) = self.state_dir.as_deref() {
-                    running::follow(state, |pis| is_wanted() && reply(Reply::Pis(pis)));
+                    running::follow(state, |pis| match is_wanted() && reply(Reply::Pis(pis)) {
+                        true => ControlFlow::Continue(None),
+                        false => ControlFlow::Break(()),
+                    });
                 }
                 None
             }
@@ -182,6 +185,10 @@ impl JobContext {
                 let dir = shorten(&pi.cwd, &self.settings.home);
                 let reached = terminals::go(pi.pid, &dir, selects);
                 Some(Reply::Terminal(reached.map(|_| terminals::is_in_popup())))
+            }
+            Work::Notify(notifications) => {
+                let command = self.settings.config.notify.as_deref().unwrap_or_default();
+                Some(Reply::Notified(notify::send(command, &notifications)))
             }
             Work::CheckPi => Some(Reply::PiNavigates(match self.settings.config.go_by {
                 GoBy::Itself if self.settings.demo => Ok(()), // pi need not be installed

@@ -12,6 +12,7 @@ mod image_viewer;
 mod input;
 pub mod jobs;
 pub(crate) mod machines_job;
+pub(crate) mod notify;
 pub(crate) mod raw_output;
 mod scan_job;
 mod search_jobs;
@@ -345,6 +346,7 @@ impl Browser {
                     let is_sent = clipboard::give_to_terminal(&text);
                     self.workers.start(ticket, Work::CopyToDesktop { text, is_sent });
                 }
+                Effect::Notify(sequences) => drop(notify::write(&sequences)), // the next frame fails as well
                 Effect::Ask(ticket, work) => self.workers.start(ticket, work),
                 Effect::Resume(start) if self.model.settings.demo => {
                     let line = self.command_line(&start);

@@ -153,6 +153,7 @@ impl Browser {
                 effect,
                 Effect::Resume(_)
                     | Effect::Open(_)
+                    | Effect::Notify(_)
                     | Effect::Suspend
                     | Effect::Quit
                     | Effect::Answer(_)

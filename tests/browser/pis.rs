@@ -2,6 +2,8 @@
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::sessions::SessionRow;
+use pitree::app::ticket::Ticket;
+use pitree::pi::attention::PiNotification;
 use pitree::pi::requests::PiRequest;
 use pitree::pi::running::RunningPis;
 use pitree::pi::status::{PiState, PiStatus};
@@ -122,6 +124,58 @@ fn the_card_shows_the_state_of_pi() {
     browser.press("j").press("k");
     shows(&browser, "waiting for you for 3m, some-model (pid 4711)");
     assert!(browser.model.catalog.live(key).is_some());
+}
+
+/// Reports a state of pis, and returns the effects.
+fn report(browser: &mut Browser, reported: Vec<PiStatus>) -> Vec<Effect> {
+    let (_claim, ticket) = Ticket::new(u64::MAX);
+    browser.take(Msg::Reply(ticket, Reply::Pis(RunningPis { reported, ..RunningPis::default() })))
+}
+
+/// Lets time pass, and returns the ticket and the notifications that are sent.
+fn notifications(browser: &mut Browser, milliseconds: i64) -> Option<(Ticket, Vec<PiNotification>)> {
+    browser.take(Msg::Now(NOW + milliseconds)).into_iter().find_map(|effect| match effect {
+        Effect::Ask(ticket, Work::Notify(notifications)) => Some((ticket, notifications)),
+        _ => None,
+    })
+}
+
+#[test]
+fn waits_that_last_notify_one_after_the_other_and_a_failure_shows_once() {
+    let world = World::new();
+    let mut browser = world.open(80, 24);
+    let [main, other] = ["main", "other"].map(|name| move |world: &World, state| pi_in(world, name, state, 0));
+    let other = |world: &World, state| PiStatus { pid: 4712, ..other(world, state) };
+    let both = |a, b| vec![main(&world, a), other(&world, b)];
+    let (works, waits, asks) = (PiState::Working, PiState::Waiting, PiState::Blocked);
+    // By default, there are no notifications.
+    report(&mut browser, both(works, works));
+    report(&mut browser, both(waits, waits));
+    assert_eq!(notifications(&mut browser, 9000).map(|(_, sent)| sent), None);
+    browser.set(|settings| settings.config.notify = Some(Vec::new()));
+    report(&mut browser, both(waits, works));
+    assert_eq!(notifications(&mut browser, 19_000).map(|(_, sent)| sent), None, "it waited before");
+    report(&mut browser, both(asks, works));
+    assert_eq!(notifications(&mut browser, 21_999).map(|(_, sent)| sent), None);
+    let (ticket, sent) = notifications(&mut browser, 22_000).unwrap();
+    let text = "pi is blocked on a question in /nowhere".to_owned();
+    assert_eq!(sent, [PiNotification { pid: 4711, title: "the main session".into(), text }]);
+    report(&mut browser, both(asks, waits));
+    assert!(notifications(&mut browser, 30_000).is_none(), "the first one is being sent");
+    browser.send(Msg::Reply(ticket, Reply::Notified(Err("tell failed (exit status: 3)".into()))));
+    assert_eq!(browser.footer(), "cannot notify: tell failed (exit status: 3)");
+    let (ticket, sent) = notifications(&mut browser, 30_001).unwrap();
+    assert_eq!((sent[0].pid, &*sent[0].title, sent.len()), (4712, "the other session", 1));
+    browser.press("j");
+    browser.send(Msg::Reply(ticket, Reply::Failed("internal error".into())));
+    assert!(!browser.screen().contains("internal error"), "{}", browser.screen());
+    // The event loop writes to the terminal.
+    report(&mut browser, both(PiState::Error, waits));
+    let (ticket, _) = notifications(&mut browser, 40_000).unwrap();
+    let sequence = "\u{1b}]9;pi\u{1b}\\";
+    let effects = browser.take(Msg::Reply(ticket, Reply::Notified(Ok(sequence.into()))));
+    assert!(matches!(&effects[..], [Effect::Notify(written)] if written == sequence), "{effects:?}");
+    assert!(notifications(&mut browser, 90_000).is_none());
 }
 
 /// Answers the search for a terminal that a key started. Returns whether it is to be selected.

@@ -1,7 +1,7 @@
-//! Pis that report their states: `ls --json` and `resume` with several pis in one session.
+//! Pis that report their states: `ls --json` and `resume` with several pis in one session, and notifications.
 #![cfg(target_os = "linux")]
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -9,6 +9,7 @@ use std::process::{Child, Command};
 use serde_json::json;
 
 use crate::command_line::pitree::Pitree;
+use crate::common::effort::wait_until;
 
 /// A process that stands in for a pi; killed on drop.
 struct Pi(Child);
@@ -29,8 +30,8 @@ impl Pi {
     }
 }
 
-/// Writes the status of a process that stands in for a pi: its state, and the time since when. The ID of its session is the
-/// name of the file.
+/// Writes the status of a process that stands in for a pi: its state, and the time since when. The ID and the name of its
+/// session are the name of the file.
 pub(crate) fn report(pitree: &Pitree, pid: u32, session: &Path, (state, since): (&str, u64)) {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
@@ -39,7 +40,7 @@ pub(crate) fn report(pitree: &Pitree, pid: u32, session: &Path, (state, since): 
     let id = session.file_stem().unwrap().to_str();
     let reported = json!({
         "schema": 1, "pid": pid, "start": start, "where": format!("{} {}", boot.trim(), namespace.display()),
-        "session": session, "id": id, "name": null, "entry": null, "cwd": "/", "state": state, "since": since,
+        "session": session, "id": id, "name": id, "entry": null, "cwd": "/", "state": state, "since": since,
         "model": null, "cost": 0.5,
     });
     let folder = pitree.home().join(".local/state/pitree/live");
@@ -48,6 +49,72 @@ pub(crate) fn report(pitree: &Pitree, pid: u32, session: &Path, (state, since): 
     let file = folder.join(format!("{pid}.json"));
     fs::write(&file, reported.to_string()).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// A run of `pitree live --follow --notify` with a program that records its arguments and fails for errors; killed on drop.
+pub(crate) struct Follower<'a> {
+    pitree: &'a Pitree,
+    run: Child,
+}
+
+impl Drop for Follower<'_> {
+    fn drop(&mut self) {
+        let _ = self.run.kill();
+        let _ = self.run.wait();
+    }
+}
+
+impl<'a> Follower<'a> {
+    pub(crate) fn new(pitree: &'a Pitree) -> Self {
+        let script = "{ printf '%s|' \"$@\"; echo; } >>\"$HOME/notified\"\ncase $* in *error*) exit 3; esac\n";
+        let program = pitree.script("bin/tell", script);
+        let config = pitree.home().join(".config/pitree/config.toml");
+        fs::create_dir_all(config.parent().unwrap()).unwrap();
+        fs::write(config, format!("notify = [{program:?}, \"--now\"]\n")).unwrap();
+        let [out, err] = ["out", "err"].map(|name| File::create(pitree.home().join(name)).unwrap());
+        let mut command = pitree.command(&["live", "--follow", "--notify"]);
+        Self { pitree, run: command.stdout(out).stderr(err).spawn().unwrap() }
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.pitree.home().join(name)).unwrap_or_default()
+    }
+
+    /// Waits until a text is printed.
+    #[track_caller]
+    pub(crate) fn shows(&self, text: &str) {
+        wait_until(text, || self.read("out").contains(text));
+    }
+
+    /// Waits for the notification whose title ends with a text, and returns the arguments of all, each followed by a bar.
+    #[track_caller]
+    pub(crate) fn notified(&self, last: &str) -> Vec<String> {
+        wait_until(last, || self.read("notified").contains(&format!("{last}|pi is ")));
+        self.read("notified").lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn each_new_wait_runs_a_program_once() {
+    let pitree = Pitree::new();
+    let path = |name: &str| pitree.home().join(format!("{name}.jsonl"));
+    let _before = Pi::new(&pitree, &path("before"), "waiting");
+    let states =
+        [("flips", "blocked"), ("flips", "working"), ("--help \u{1b}[31m", "waiting"), ("a", "error"), ("b", "error")];
+    let pis = states.map(|(name, _)| Pi::new(&pitree, &path(name), "working"));
+    let run = Follower::new(&pitree);
+    run.shows("flips");
+    for (pi, (name, state)) in [&pis[0], &pis[0], &pis[2], &pis[3], &pis[4]].into_iter().zip(states) {
+        report(&pitree, pi.0.id(), &path(name), (state, 6));
+        run.shows(&format!("{state}  {}", pi.0.id()));
+    }
+    let [waiting, error] = ["waiting for you", "stopped at an error"].map(|state| format!("pi is {state} in /|"));
+    let wanted = [format!("--now| --help ␛[31m|{waiting}"), format!("--now|a|{error}"), format!("--now|b|{error}")];
+    assert_eq!(run.notified("b"), wanted);
+    let program = pitree.home().join("bin/tell");
+    wait_until("the failure", || !run.read("err").is_empty());
+    assert_eq!(run.read("err"), format!("cannot notify: {} failed (exit status: 3)\n", program.display()));
+    assert_eq!(pitree.run(&["live", "--notify"]).code, 2);
 }
 
 #[test]

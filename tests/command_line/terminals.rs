@@ -1,4 +1,4 @@
-//! Going to the terminals of running pis, in real tmux servers. WezTerm and kitty are scripts that record their arguments.
+//! Going to the terminals of running pis, and notifications about those without the focus, in real tmux servers. WezTerm and kitty are scripts that record their arguments.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::live::report;
+use super::live::{Follower, report};
 use crate::command_line::pitree::{Outcome, Pitree};
 use crate::common::effort::{rounds, skipped, wait_until};
 
@@ -420,6 +420,74 @@ fn odd_lists_of_terminals_are_errors() {
             world.tmux("hidden", &["kill-pane", "-t", &pi.id]);
         }
     }
+}
+
+/// Returns the titles of the notifications after all pis began to wait, without the last one, which has no known terminal.
+fn notified(world: &World, pis: &[(&Pane, &str)]) -> Vec<String> {
+    let last = world.plain(PI);
+    let pis: Vec<(&Pane, &str)> = pis.iter().copied().chain([(&last, "last")]).collect();
+    let report = |state: &str| {
+        for (since, (pi, name)) in (1..).zip(&pis) {
+            world.report_state(pi, name, (state, since));
+        }
+    };
+    report("working");
+    let run = Follower::new(&world.pitree);
+    run.shows("last");
+    report("waiting");
+    let lines = run.notified("last");
+    let titles = lines.iter().map(|line| line.split('|').nth(1).unwrap().to_owned());
+    titles.filter(|title| title != "last").collect()
+}
+
+#[test]
+fn the_active_pane_of_a_client_with_the_focus_does_not_notify() {
+    let Some(world) = World::new() else { return };
+    let [a, b, detached] = ["a", "b", "c"].map(|name| world.session("one", name));
+    let behind = world.pane("one", &["new-window", "-d", "-t", "=a:"], PI);
+    let beside = world.pane("one", &["split-window", "-d", "-t", "=a:0"], PI);
+    let [_, client_b] = ["a", "b"].map(|session| world.client("one", session));
+    // A client that is shown in another server, in a pane that is not active.
+    world.session("two", "outer");
+    let inner = world.session("one", "d");
+    world.pane("two", &["new-window", "-d"], &world.attach("one", "d"));
+    wait_until("the inner client", || world.shown("one").len() == 3);
+    // The terminal reports that it lost the focus.
+    let terminals = world.tmux("hidden", &["list-panes", "-a", "-F", "#{pane_tty} #{pane_id}"]);
+    let terminal = terminals.lines().find_map(|line| line.strip_prefix(&format!("{client_b} "))).unwrap();
+    world.tmux("hidden", &["send-keys", "-t", terminal, "-H", "1b", "5b", "4f"]);
+    let flags = || world.tmux("one", &["list-clients", "-t", "=b", "-F", "#{client_flags}"]);
+    wait_until("the loss of the focus", || !flags().contains("focused"));
+    let pis = [(&a, "active"), (&behind, "behind"), (&beside, "beside"), (&b, "unfocused")];
+    let pis = [&pis[..], &[(&detached, "detached"), (&inner, "inner")]].concat();
+    assert_eq!(notified(&world, &pis), ["behind", "beside", "unfocused", "detached", "inner"]);
+}
+
+#[test]
+fn the_focused_pane_of_wezterm_or_kitty_does_not_notify() {
+    let Some(world) = World::new() else { return };
+    let pi = |variable: &str| world.plain(&format!("{variable}=unix:/x {PI}"));
+    let wezterm = ["1", "2"].map(|server| pi(&format!("WEZTERM_UNIX_SOCKET={server} X")));
+    let kitty = ["a", "b", "c"].map(|_| pi("KITTY_LISTEN_ON"));
+    let pane = |(at, pane): (usize, &Pane)| format!(r#"{{"tty_name": "{}", "pane_id": {at}}}"#, pane.tty);
+    let panes: Vec<String> = wezterm.iter().enumerate().map(pane).collect();
+    // The second client was used long ago.
+    let client =
+        |pane: u32, idle: u32| format!(r#"{{"focused_pane_id": {pane}, "idle_time": {{"secs": {idle}, "nanos": 1}}}}"#);
+    let clients = [client(0, 5), client(1, 500)];
+    let script = |list: &str, clients: &str| {
+        format!("case \"$*\" in *list-clients*) echo '{clients}';; *) echo '{list}';; esac\n")
+    };
+    world.pitree.script("bin/wezterm", &script(&format!("[{}]", panes.join(",")), &format!("[{}]", clients.join(","))));
+    let window = |pane: &Pane, [window, tab, own]: [bool; 3]| {
+        let own = format!(r#"{{"id": 1, "pid": {}, "is_active": {own}}}"#, pane.pid);
+        format!(r#"{{"is_focused": {window}, "tabs": [{{"is_active": {tab}, "windows": [{own}]}}]}}"#)
+    };
+    let shown = [[true, true, true], [true, false, true], [false, true, true]];
+    let windows: Vec<String> = kitty.iter().zip(shown).map(|(pane, shown)| window(pane, shown)).collect();
+    world.pitree.script("bin/kitten", &script(&format!("[{}]", windows.join(",")), ""));
+    let pis = wezterm.iter().chain(&kitty).zip(["used", "idle", "focused", "other tab", "other window"]);
+    assert_eq!(notified(&world, &pis.collect::<Vec<_>>()), ["idle", "other tab", "other window"]);
 }
 
 /// Moves six panes with pis, renames and closes windows, and counts how often pitree selects the right pane.

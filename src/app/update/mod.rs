@@ -4,6 +4,7 @@
 //! other files handle their features. After each message `sync` updates dependent state.
 
 mod actions;
+mod attention;
 mod commands;
 mod comparison;
 mod context;
@@ -54,6 +55,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             // It precedes each other message, after which the dependent state is updated.
             model.now = now;
             unread::write_if_due(model);
+            attention::notify_if_due(model);
             if !search::is_due(model) {
                 return std::mem::take(&mut model.effects);
             }

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{comparison, context, family, files, prepared_boxes, reader, search, session_facts, stats, titles, unread};
+use super::{
+    attention, comparison, context, family, files, prepared_boxes, reader, search, session_facts, stats, titles, unread,
+};
 
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::external::TextCopy;
@@ -39,12 +41,14 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::Machine(name, shown) => on_machine(model, name, *shown),
         Reply::Pis(pis) => {
+            attention::on_pis(model, &pis.reported);
             model.catalog.set_pis(pis, model.now);
             model.reader.is_stale |= matches!(model.reader.subject, ReaderSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
                 model.rebuild_list();
             }
         }
+        Reply::Notified(result) => attention::on_sent(model, result),
         Reply::Marks(marks) => {
             if model.catalog.set_marks(marks) {
                 model.reader.is_stale = true;
