@@ -13,8 +13,8 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// The script of macOS. The texts are its arguments, so that they are never code.
 const SCRIPT: &str = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
 
-/// Terminals that show OSC 777, by parts of their names in lower case: foot 1.16, Ghostty 1.0, WezTerm 20240203, and
-/// rxvt-unicode 9.31 with its Perl extension. All others get OSC 9 of iTerm2.
+/// Terminals that show OSC 777, by parts of their names in lower case: foot, Ghostty, WezTerm, and rxvt-unicode with an
+/// extension. All others get OSC 9, which iTerm2 and kitty show.
 const WITH_TITLE: [&str; 4] = ["foot", "ghostty", "wezterm", "rxvt"];
 
 /// Notifies about the pis that do not have the focus: through a command to which title and text are appended, or, if it is
@@ -42,7 +42,7 @@ fn send_one(command: &[String], notification: &PiNotification) -> Result<String,
 fn desktop(title: &str, text: &str) -> Option<Vec<String>> {
     let is_set = |name: &str| program::variable(name).is_some_and(|value| !value.is_empty());
     let has = |name: &str| program::find(name).is_some();
-    // `notify-send` reads markup and backslashes in the text, but not in the title (libnotify 0.8).
+    // `notify-send` reads markup and backslashes in the text, but not in the title.
     let marked = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\\', "\\\\");
     let words: &[&str] = match () {
         () if (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) && has("notify-send") => {
@@ -58,7 +58,8 @@ fn desktop(title: &str, text: &str) -> Option<Vec<String>> {
 fn sequence(title: &str, text: &str) -> Result<String, String> {
     let variable = |name: &str| program::variable(name).unwrap_or_default();
     let term = variable("TERM");
-    if !clipboard::terminal_takes(&term, 0) {
+    // Windows Terminal sets no TERM.
+    if !clipboard::terminal_takes(&term, 0) && variable("WT_SESSION").is_empty() {
         return Err("this terminal shows no notifications; set notify in config.toml to a program".into());
     }
     match terminals::around_tmux() {
