@@ -52,30 +52,30 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("base", 1600),
     ("secrets", 1850),
     // Copies of messages, and the edits of contexts that are in force.
-    ("session", 12190),
+    ("session", 12195),
     ("search", 3100),
     ("render", 1440),
     // Documents have runs of tools, turns, a result and a maximum length since people publish them.
     ("export", 2290),
     // Terminals of running pis and their focus, and programs that give titles.
-    ("disk", 7300),
+    ("disk", 7285),
     // The decision when to notify about a pi.
     ("pi", 920),
     // Edits of the model context and suggestions for them, copies of messages, titles, and differences in exports.
-    ("catalog", 7255),
+    ("catalog", 7240),
     // Copies of messages to a fork, and edited names.
-    ("changes", 4060),
+    ("changes", 4075),
     ("keymap", 620),
-    ("config", 985),
+    ("config", 990),
     ("machines", 1600),
     // The reader is a text of sections since the conversation is read as one; copies of messages, edits by pi, titles,
     // notifications.
-    ("app", 13880),
+    ("app", 13875),
     ("ui", 2650),
     // Images in the terminal, the pager of the command line, and notifications.
     ("runtime", 2730),
     // `pitree pick`, `pitree name`, `pitree next` and `pitree live --notify`.
-    ("cli", 8455),
+    ("cli", 8465),
 ];
 
 /// Modules that may contain platform-specific code.

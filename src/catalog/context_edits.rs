@@ -11,7 +11,6 @@ use crate::disk::load::EntryReader;
 use crate::disk::prompt;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::parse;
-use crate::session::links::IdHash;
 use crate::session::prompt::plan::{OmissionReason, Plan, PromptOutcome};
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::context_edit::{
@@ -157,22 +156,10 @@ impl<'a> ContextEditor<'a> {
     pub(crate) fn new(path: &Path, tree: &'a Tree, plan: &'a Plan) -> Result<Self> {
         let known = plan.parts.iter().filter(|part| part.outcome != PromptOutcome::NoResult);
         let known: HashMap<_, _> = known.map(|part| (part.at, part.why())).collect();
-        let (mut callers, mut last_answer) = (HashMap::new(), None);
-        let mut caller_of: HashMap<IdHash, EntryIndex> = HashMap::new();
-        let is_there = |at: EntryIndex| !matches!(known.get(&at), None | Some(Some(OmissionReason::Compacted(_))));
-        for at in plan.parts.iter().map(|part| part.at).filter(|&at| is_there(at)) {
-            match tree.node(at).kind {
-                EntryKind::Assistant => {
-                    last_answer = Some(at);
-                    caller_of
-                        .extend(tree.calls.get(&at).into_iter().flat_map(|calls| calls.iter().map(|&id| (id, at))));
-                }
-                EntryKind::ToolResult => {
-                    callers.extend(tree.answers.get(&at).and_then(|id| Some((at, *caller_of.get(id)?))));
-                }
-                _ => {}
-            }
-        }
+        let is_there = |at: &EntryIndex| !matches!(known.get(at), None | Some(Some(OmissionReason::Compacted(_))));
+        let there: Vec<EntryIndex> = plan.parts.iter().map(|part| part.at).filter(is_there).collect();
+        let last_answer = there.iter().copied().rfind(|&at| tree.node(at).kind == EntryKind::Assistant);
+        let callers = tree.callers(there.into_iter());
         let reader = EntryReader::open(path)?;
         Ok(Self { tree, plan, reader, known, callers, last_answer, messages: BTreeMap::new() })
     }

@@ -1,13 +1,12 @@
 //! Messages of a branch to append to another one that lacks them: calls with their results, and the edits of their
 //! contents.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::session::compare::BranchPath;
 use crate::session::entry::kind::EntryKind;
-use crate::session::links::IdHash;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// The entries of a branch to copy.
@@ -37,29 +36,25 @@ pub fn plan_pick(onto: BranchPath<'_>, tree: &Tree, range: [Option<EntryIndex>; 
     let (first, last) = (from.map_or(Ok(0), place)?, place(end)?);
     ensure!(first <= last, "the range ends before it begins");
     let lacking: BTreeSet<EntryIndex> = BranchPath { tree, end: leaf }.without(onto).into_iter().collect();
-    let lacks = |place: usize| lacking.contains(&path[place]);
-    let callers = callers(tree, &path);
-    let mut plan = PickPlan::default();
-    let mut chosen = BTreeSet::new();
-    for place in (first..=last).filter(|&place| lacks(place)) {
-        match (tree.node(path[place]).kind, callers.get(&place)) {
-            _ if tree.id(path[place]).is_none() => plan.skipped.push((path[place], "it has no ID")),
-            (EntryKind::Compaction, _) => plan.skipped.push((path[place], "it is the summary of a compaction")),
-            (EntryKind::ToolResult, Some(&call)) if lacks(call) => chosen.extend([call, place]),
-            (EntryKind::ToolResult, _) => plan.skipped.push((path[place], "its call is not copied")),
-            (kind, _) if is_copied(kind) => drop(chosen.insert(place)),
+    let callers = tree.callers(path.iter().copied());
+    let (mut plan, mut chosen) = (PickPlan::default(), BTreeSet::new());
+    for &at in path[first..=last].iter().filter(|at| lacking.contains(at)) {
+        match (tree.node(at).kind, callers.get(&at)) {
+            _ if tree.id(at).is_none() => plan.skipped.push((at, "it has no ID")),
+            (EntryKind::Compaction, _) => plan.skipped.push((at, "it is the summary of a compaction")),
+            (EntryKind::ToolResult, Some(&call)) if lacking.contains(&call) => chosen.extend([call, at]),
+            (EntryKind::ToolResult, _) => plan.skipped.push((at, "its call is not copied")),
+            (kind, _) if is_copied(kind) => drop(chosen.insert(at)),
             _ => {}
         }
     }
-    chosen.extend(
-        callers.iter().filter(|(_, call)| chosen.contains(call)).map(|(&result, _)| result).collect::<Vec<_>>(),
-    );
+    let results: Vec<EntryIndex> =
+        callers.iter().filter(|(_, call)| chosen.contains(call)).map(|(&result, _)| result).collect();
+    chosen.extend(results);
     plan.messages = chosen.len();
     ensure!(plan.messages > 0, "nothing to copy: no message is only on this branch");
-    let targets: BTreeSet<EntryIndex> = chosen.iter().map(|&place| path[place]).collect();
-    let is_edit = |place: &usize| tree.edits.get(&path[*place]).is_some_and(|(target, _)| targets.contains(target));
-    chosen.extend((0..path.len()).filter(is_edit));
-    plan.entries = chosen.into_iter().map(|place| path[place]).collect();
+    let is_edit = |at: &EntryIndex| tree.edits.get(at).is_some_and(|(target, _)| chosen.contains(target));
+    plan.entries = path.into_iter().filter(|at| chosen.contains(at) || is_edit(at)).collect();
     Ok(plan)
 }
 
@@ -74,14 +69,4 @@ fn is_copied(kind: EntryKind) -> bool {
             | EntryKind::CustomMessage
             | EntryKind::BranchSummary
     )
-}
-
-/// Returns the place of the answer that made the call of each result on a path.
-fn callers(tree: &Tree, path: &[EntryIndex]) -> HashMap<usize, usize> {
-    let (mut callers, mut caller_of) = (HashMap::new(), HashMap::<IdHash, usize>::new());
-    for (place, at) in path.iter().enumerate() {
-        caller_of.extend(tree.calls.get(at).into_iter().flat_map(|calls| calls.iter().map(|&id| (id, place))));
-        callers.extend(tree.answers.get(at).and_then(|id| Some((place, *caller_of.get(id)?))));
-    }
-    callers
 }

@@ -16,7 +16,7 @@ use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::{Header, LabelLine, NotASession};
 pub use crate::session::links::EntryIndex;
-use crate::session::links::{ActivePath, IdHash, ParentLinks};
+use crate::session::links::{ActivePath, ById, IdHash, ParentLinks};
 use crate::session::problem::Problem;
 use crate::session::tree::model_role::{EditCounts, ModelSettings, SendableContent};
 pub use crate::session::tree::node::TreeLines;
@@ -126,6 +126,16 @@ impl Tree {
         tree.take(all);
         tree.tie();
         Ok(tree)
+    }
+
+    /// Returns the answer that made the call of each result, among entries in the order of their path.
+    pub(crate) fn callers(&self, entries: impl Iterator<Item = EntryIndex>) -> HashMap<EntryIndex, EntryIndex> {
+        let (mut callers, mut caller_of) = (HashMap::new(), ById::<EntryIndex>::default());
+        for at in entries {
+            caller_of.extend(self.calls.get(&at).into_iter().flat_map(|calls| calls.iter().map(|&id| (id, at))));
+            callers.extend(self.answers.get(&at).and_then(|id| Some((at, *caller_of.get(id)?))));
+        }
+        callers
     }
 
     /// Links the entries of several files with known parents without cycles. Only the trees of the individual files have
