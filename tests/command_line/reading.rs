@@ -14,7 +14,7 @@ fn version_and_help() {
     let pitree = Pitree::new();
     assert_eq!(pitree.print(&["--version"]), format!("pitree {}\n", env!("CARGO_PKG_VERSION")));
     let help = pitree.print(&["--help"]);
-    assert!(help.contains("\nClean up\n  rm ") && help.lines().count() <= 57, "{help}");
+    assert!(help.contains("\nClean up\n  rm ") && help.lines().count() <= 59, "{help}");
     assert!(pitree.print(&["ls", "--help"]).contains("--json"));
     assert!(pitree.print(&["help", "options"]).contains("--no-index"));
 }
