@@ -1,5 +1,5 @@
 //! Construction of lines and files, without I/O. Lines to append are in [`mod@line`] and [`context_edit`], and new files in
-//! [`fork`], [`mod@pick`] and [`import`]. Other files replace one: [`migrate`], [`header`], [`repair`] and [`slim`].
+//! [`fork`], `pick` and [`import`]. Other files replace one: [`migrate`], [`header`], [`repair`] and [`slim`].
 
 pub mod context_edit;
 pub mod fork;
