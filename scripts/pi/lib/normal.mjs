@@ -22,6 +22,12 @@ export function normal(made, number, folder, cwd, home) {
 		const value = JSON.parse(text);
 		const time = times.get(value.id);
 		value.timestamp = new Date(time).toISOString();
+		const { message } = value;
+		if (message?.stopReason === "aborted" && message.thinkingLevel !== undefined && message.durationMs === undefined) {
+			// pi has the duration of a stopped answer only if its request had begun (1.6.0).
+			const { thinkingLevel, ...rest } = message;
+			value.message = { ...rest, durationMs: 0, thinkingLevel };
+		}
 		return JSON.stringify(value, (key, inner) => {
 			if (key === "timestamp" && typeof inner === "number") return time;
 			if (key === "durationMs") return 1500;
