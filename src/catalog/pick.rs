@@ -30,12 +30,12 @@ pub fn plan_pick(onto: BranchPath<'_>, tree: &Tree, range: [Option<EntryIndex>; 
     let [from, to] = range;
     let end = to.or(tree.leaf).context("the session is empty")?;
     // Results and edits after the range belong to its calls and messages.
-    let leaf = tree.leaf.filter(|&leaf| tree.to_root(leaf).any(|at| at == end)).unwrap_or(end);
-    let path = tree.path(leaf);
+    let path = tree.branch(end);
+    let tip = path.last().copied().unwrap_or(end);
     let place = |at: EntryIndex| path.iter().position(|&other| other == at).context("the range is not on one branch");
     let (first, last) = (from.map_or(Ok(0), place)?, place(end)?);
     ensure!(first <= last, "the range ends before it begins");
-    let lacking: BTreeSet<EntryIndex> = BranchPath { tree, end: leaf }.without(onto).into_iter().collect();
+    let lacking: BTreeSet<EntryIndex> = BranchPath { tree, end: tip }.without(onto).into_iter().collect();
     let callers = tree.callers(path.iter().copied());
     let (mut plan, mut chosen) = (PickPlan::default(), BTreeSet::new());
     for &at in path[first..=last].iter().filter(|at| lacking.contains(at)) {

@@ -98,6 +98,10 @@ fn a_range_takes_calls_with_their_results() {
     let call = ["assistant", "long", "short", "context_edit"];
     assert_eq!([picked("r8"), picked("a6"), picked("a6..r7")], [call; 3], "of parallel calls all");
     assert_eq!(picked("r8..")[4..], ["Then"]);
+    // Also on a branch that does not lead to the leaf.
+    let abandoned = pitree.write_session(&session().under("a2").user("z1", "Now here"));
+    let run = pitree.run(&["pick", &format!("{}@a4", abandoned.display()), &format!("{}@..r7", abandoned.display())]);
+    assert_eq!(words(&entries(&run.out)[4..])[1..4], call[..3], "{}", run.err);
     assert_eq!(picked("..u5"), ["There"]);
     let refused = [
         ("u1", "no message is only on this branch"),
