@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::external::TitleRequest;
-use crate::app::external::{Opener, TextCopy};
+use crate::app::external::{Opener, TextCopy, TitleRequest};
 use crate::app::layers::dialogs::{MessageBox, Prompt, Question, QuestionChoice};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::{Layer, context};

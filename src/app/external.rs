@@ -1,18 +1,19 @@
 //! Texts for other programs: for an editor or a pager, and requests for titles of sessions.
 
 use crate::changes::ExpectedSession;
+use crate::session::digest::listed::SharedLazySession;
 
 /// Sessions to which a program gives titles.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TitleRequest {
     /// The sessions.
-    pub sessions: Vec<ExpectedSession>,
+    pub sessions: Vec<SharedLazySession>,
     /// `true` if the user agreed to the cost.
     pub is_confirmed: bool,
 }
 
 /// Titles of sessions, or the cost or progress of finding them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum TitlesReply {
     /// The cost, before pi is asked.
     Cost(TitleRequest, String),

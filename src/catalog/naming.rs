@@ -1,7 +1,6 @@
 //! Titles of sessions by a program: it gets a digest of the conversation on standard input, and prints a title.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +9,14 @@ use serde_json::Value;
 
 use crate::base::ansi;
 use crate::base::numbers::{dollars, thousands};
-use crate::base::paths::shorten;
 use crate::base::text::{UNICODE, clean};
 use crate::disk::load::{self, EntryReader};
 use crate::disk::locate::Environment;
-use crate::disk::{files, parallel, program, scan};
+use crate::disk::{files, parallel, program};
 use crate::secrets::{Rules, SecretCollector};
 use crate::session::activity::Activity;
+use crate::session::digest::Digest;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
 use crate::session::entry::{parse, typed_prompt};
@@ -80,13 +80,13 @@ pub(crate) fn cost_of(sessions: usize, prices: &Prices) -> String {
 /// Asks a command for the titles of sessions, two at the same time. `report` gets the number of sessions done. Once the
 /// titles are no longer wanted, no more are asked for. Returns the title of each session, or the reason why it has none.
 pub(crate) fn titles(
-    sessions: &[PathBuf],
+    sessions: &[SharedLazySession],
     command: &[String],
     rules: &Rules,
     is_wanted: &(dyn Fn() -> bool + Sync),
     report: &mut dyn FnMut(usize),
 ) -> Vec<Result<String, String>> {
-    let title = |session: &PathBuf| {
+    let title = |session: &SharedLazySession| {
         let digest = digest_of(session, rules).map_err(|error| format!("{error:#}"))?;
         let output = program::answer(command, digest.into_bytes(), LIMIT, is_wanted)?;
         title_of(&output).ok_or_else(|| "the command printed nothing".to_owned())
@@ -124,9 +124,9 @@ fn unquoted(line: &str) -> &str {
 ///
 /// # Errors
 /// The session cannot be read.
-pub(crate) fn digest_of(path: &Path, rules: &Rules) -> Result<String> {
-    let tree = load::tree(path, "")?;
-    let mut reader = EntryReader::open(path)?;
+fn digest_of(session: &Digest, rules: &Rules) -> Result<String> {
+    let tree = load::tree(&session.path, "")?;
+    let mut reader = EntryReader::open(&session.path)?;
     let branch = tree.leaf.map_or_else(Vec::new, |leaf| tree.path(leaf));
     let of_kind = |kind: EntryKind| -> Vec<EntryIndex> {
         branch.iter().copied().filter(|&at| tree.node(at).kind == kind).collect()
@@ -135,18 +135,15 @@ pub(crate) fn digest_of(path: &Path, rules: &Rules) -> Result<String> {
     let answers: Vec<EntryIndex> = answers.into_iter().filter(|&at| !tree.node(at).silent).collect();
     let (first, last) = prompts.split_at(prompts.len().min(PROMPTS));
     let last = &last[last.len().saturating_sub(PROMPTS)..];
-    let digest = scan::reread(path, None, "").ok().flatten();
-    let commits = digest.into_iter().flat_map(|digest| digest.commits).map(|commit| commit.title.into_string());
+    let last_answer = answers.get(1..).and_then(<[_]>::last).map_or(&[][..], std::slice::from_ref);
+    let commits = session.commits.iter().map(|commit| commit.title.to_string());
     let name = |called: &Arc<CallDescription>| called.file_name().to_owned();
     let parts = [
-        ("Directory", vec![shorten(&tree.header.cwd, "").into_owned()]),
+        ("Directory", vec![session.header.cwd.clone()]),
         ("First prompts", texts(&tree, first, &mut reader)?),
         ("First answer", texts(&tree, &answers[..answers.len().min(1)], &mut reader)?),
         ("Last prompts", texts(&tree, last, &mut reader)?),
-        (
-            "Last answer",
-            texts(&tree, answers.get(1..).map_or(&[], |rest| &rest[rest.len().saturating_sub(1)..]), &mut reader)?,
-        ),
+        ("Last answer", texts(&tree, last_answer, &mut reader)?),
         ("Changed files", Activity::of(&tree, branch.iter().copied()).changed.iter().map(name).collect()),
         ("Commits", commits.collect()),
     ];

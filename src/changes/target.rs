@@ -1,4 +1,5 @@
-//! Files, sessions and changes as the user saw them: a request does not change others.
+//! Files, sessions and changes as the user saw them, because a request does not change others, and what a request makes
+//! of them: imports, moves, marks and names.
 
 use std::path::PathBuf;
 

@@ -20,7 +20,6 @@ use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::{locate, prompt};
 use crate::pi::running;
 use crate::pi::version::obeys_context_edits;
-use crate::pi::warnings::is_open;
 use crate::runtime::raw_output;
 use crate::runtime::secret_rules::ChosenRules;
 use crate::search::qualifier::value::bound::Bound;
@@ -240,8 +239,7 @@ impl ContextCommand {
 
 /// Refuses to edit a session that a pi has open, because that pi would not see the edits.
 fn refuse_open(path: &Path) -> Result<()> {
-    let pis = running::running(locate::state_dir().as_deref());
-    if is_open(&resolve::digest(path)?, &pis) {
+    if running::pi_with(&running::reported(locate::state_dir().as_deref()), path).is_some() {
         bail!("a pi has {} open and would not see the edits; omit --here to edit a fork", path.display());
     }
     Ok(())

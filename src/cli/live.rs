@@ -21,7 +21,6 @@ use crate::machines::resume::RemoteStart;
 use crate::pi::attention::{PiHistories, PiNotification};
 use crate::pi::running::{self, RunningPis};
 use crate::pi::status::{PiState, PiStatus};
-use crate::pi::warnings::has_open;
 use crate::runtime::notify;
 use crate::system::programs;
 
@@ -82,12 +81,12 @@ fn go_to(pi: &PiStatus, attaches: bool, context: &CommandContext) -> Result<Exit
 /// Goes to the terminal of the most urgent pi that has a session open. pi creates the file with the first answer, so that
 /// the ID can be that of a session without a file.
 fn go_to_session(word: &OsStr, attaches: bool, context: &CommandContext) -> Result<Exit> {
-    let (session, reported) = (context.session(word).and_then(|path| resolve::digest(&path)), context.reported_pis());
-    let is_open = |pi: &&PiStatus| *word == *pi.id || session.as_ref().is_ok_and(|session| has_open(pi, session));
-    match (reported.iter().filter(is_open).min_by_key(|pi| pi.urgency()), &session) {
-        (Some(pi), _) => go_to(pi, attaches, context),
-        (None, Ok(_)) => output::nothing("no pi reports that it has this session open"),
-        (None, Err(_)) => session.map(|_| Exit::Nothing),
+    let (session, reported) = (context.session(word), context.reported_pis());
+    let by_path = session.as_ref().ok().and_then(|path| running::pi_with(&reported, path));
+    let by_id = || reported.iter().filter(|pi| *word == *pi.id).min_by_key(|pi| pi.urgency());
+    match by_path.or_else(by_id) {
+        Some(pi) => go_to(pi, attaches, context),
+        None => session.and_then(|_| output::nothing("no pi reports that it has this session open")),
     }
 }
 
@@ -133,8 +132,8 @@ struct Notifier {
 }
 
 impl Notifier {
-    /// Takes the running pis, and notifies about those whose state has lasted. Returns the time after which the next one is
-    /// due.
+    /// Takes the running pis, and notifies about those whose state has lasted. Returns the time until the next
+    /// notification.
     fn take(&mut self, pis: &RunningPis, titles: &mut SessionTitles, context: &CommandContext) -> Option<Duration> {
         self.histories.update(&pis.reported, now());
         let notification = |pi: &PiStatus| PiNotification::new(pi, &titles.of(pi), &context.home);

@@ -1,7 +1,6 @@
 //! `pitree name`: titles for sessions without a name, by pi or another program.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use anyhow::{Error, Result, bail};
 
@@ -12,7 +11,7 @@ use crate::changes::{ExpectedSession, NamedSessions, Request, edited_names, name
 use crate::cli::change::{ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::sessions_to_change;
-use crate::cli::{CommandContext, Exit, completions, output, resolve};
+use crate::cli::{CommandContext, Exit, completions, output};
 use crate::config::Config;
 use crate::config::stats::price_table;
 use crate::disk::locate;
@@ -20,6 +19,8 @@ use crate::pi::warnings::is_open;
 use crate::pi::{prices, running};
 use crate::runtime::external;
 use crate::runtime::secret_rules::ChosenRules;
+use crate::session::digest::Digest;
+use crate::session::digest::listed::SharedLazySession;
 use crate::system::signals;
 
 /// Name sessions that have no name, by pi or another program
@@ -63,34 +64,28 @@ impl NameCommand {
                 return output::nothing("nothing was asked or written");
             }
         }
-        let expected = |&key: &SessionKey| {
-            let session = &catalog[key];
-            ExpectedSession { path: session.path.clone(), id: session.header.id.clone() }
-        };
-        let expected: Vec<ExpectedSession> = sessions.iter().map(expected).collect();
         let rules = ChosenRules::new(&context.config.redact)?;
         let is_wanted = || signals::pending_signal().is_none();
         let mut report = |done: usize| {
-            output::progress_of(done, expected.len(), "titles");
+            output::progress_of(done, sessions.len(), "titles");
         };
-        let paths: Vec<PathBuf> = expected.iter().map(|session| session.path.clone()).collect();
-        let titles = naming::titles(&paths, &command, &rules, &is_wanted, &mut report);
+        let listed: Vec<SharedLazySession> = sessions.iter().map(|&key| catalog[key].clone()).collect();
+        let titles = naming::titles(&listed, &command, &rules, &is_wanted, &mut report);
         if !is_wanted() {
             return output::nothing("stopped; nothing was written");
         }
-        let (mut named, mut failed) = (Vec::new(), Vec::new());
-        for (session, title) in expected.iter().cloned().zip(titles) {
+        let mut named: NamedSessions = Vec::new();
+        for (session, title) in listed.iter().zip(titles) {
             match title {
-                Ok(title) => named.push((session, title)),
-                Err(why) => failed.push((session, why)),
+                Ok(title) => named.push((ExpectedSession::of(&session.facts()), title)),
+                Err(why) => self.print_failed(session, &why)?,
             }
         }
-        self.print_failed(&failed)?;
+        let reported = running::reported(locate::state_dir().as_deref());
+        named.retain(|(session, _)| running::pi_with(&reported, &session.path).is_none());
         if named.is_empty() {
             return output::nothing("no title was found; nothing was written");
         }
-        let pis = running::running(locate::state_dir().as_deref());
-        named.retain(|(session, _)| resolve::digest(&session.path).is_ok_and(|session| !is_open(&session, &pis)));
         if asks {
             named = match accepted(named, catalog, context)? {
                 Some(named) => named,
@@ -150,14 +145,12 @@ impl NameCommand {
         Ok(Exit::Done)
     }
 
-    fn print_failed(&self, failed: &[(ExpectedSession, String)]) -> Result<()> {
-        for (ExpectedSession { path, id }, error) in failed {
-            if self.confirmed.args.json {
-                output::json(&object! { #[serde(flatten)] path: PathFields::from(&**path), id, error })?;
-            } else {
-                output::note(&format!("unnamed: {id}: {error}"));
-            }
+    fn print_failed(&self, session: &Digest, error: &str) -> Result<()> {
+        let id = &session.header.id;
+        if self.confirmed.args.json {
+            return output::json(&object! { #[serde(flatten)] path: PathFields::from(&*session.path), id, error });
         }
+        output::note(&format!("unnamed: {id}: {error}"));
         Ok(())
     }
 }

@@ -15,8 +15,9 @@ use crate::session::tree::{EntryIndex, Tree};
 
 /// Copy messages of another branch to a fork and print the new path
 ///
-/// Copies the messages that A lacks, with new ids and in order, calls with their results, and edits of their contents. No
-/// model is asked. Settings, names, labels and summaries of compactions are not copied. The copies cost nothing.
+/// Copies the messages that A lacks, in order and with new ids. Calls come with their results, and edits of the copied
+/// contents are copied too. Settings, names, labels and summaries of compactions are not. No model is asked, and the
+/// copies cost nothing.
 #[derive(Debug, clap::Args)]
 pub(super) struct PickCommand {
     /// Session to fork: SESSION, or SESSION@ENTRY to fork at an entry

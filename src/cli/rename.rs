@@ -15,7 +15,7 @@ use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::selection::ProjectArg;
 use crate::cli::{CommandContext, Exit, completions, output, resolve, table};
-use crate::disk::{files, locate};
+use crate::disk::locate;
 use crate::pi::requests::{self, PiRequest};
 use crate::pi::running;
 use crate::pi::status::PiStatus;
@@ -60,7 +60,7 @@ impl RenameCommand {
         let sessions: Vec<(ExpectedSession, String)> = self.sessions.iter().map(session).collect::<Result<_>>()?;
         running::reported(locate::state_dir().as_deref())
             .iter()
-            .filter(|pi| sessions.iter().any(|(session, _)| is_open(pi, &session.path)))
+            .filter(|pi| sessions.iter().any(|(session, _)| running::has_open(pi, &session.path)))
             .for_each(warn_of);
         changer.finish(&Request::RenameAll { sessions, keeps_names: false })
     }
@@ -151,16 +151,9 @@ fn warn_of(pi: &PiStatus) {
     );
 }
 
-/// Returns `true` if a pi reports a session as open.
-fn is_open(pi: &PiStatus, session: &Path) -> bool {
-    files::resolved(&pi.session) == files::resolved(session)
-}
-
 /// Returns the most urgent pi that reports a session as open.
 fn pi_with(session: &Path) -> Option<PiStatus> {
-    let reported = running::reported(locate::state_dir().as_deref());
-    let in_it = reported.into_iter().filter(|pi| is_open(pi, session));
-    in_it.min_by_key(PiStatus::urgency)
+    running::pi_with(&running::reported(locate::state_dir().as_deref()), session).cloned()
 }
 
 /// List labels, most recent first

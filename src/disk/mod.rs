@@ -1,8 +1,8 @@
 //! The only user of the file system. [`locate`] finds session directories, and [`scan`] and [`load`] read sessions.
 //! [`append`] safely adds one line, and `create` writes new files. [`watch`] and [`incremental`] detect changes. Other
-//! modules handle the trash, lasting marks (`marks`), shown messages (`last_seen`), locks (`lock`), missing directories ([`relocations`]), git worktrees
-//! (`worktrees`), other programs (`program`), their terminals (`terminals`) and files of interrupted operations ([`leftovers`]).
-//! [`prompt`] reads the model context. `archive` reads archived sessions, and
+//! modules handle the trash, lasting marks (`marks`), shown messages (`last_seen`), locks (`lock`), missing directories
+//! ([`relocations`]), git worktrees (`worktrees`), other programs (`program`), their terminals (`terminals`) and files of
+//! interrupted operations ([`leftovers`]). [`prompt`] reads the model context. `archive` reads archived sessions, and
 //! `archive_files` writes and restores them. `bug_log` writes the log for bug reports. `session` interprets lines.
 
 pub mod append;

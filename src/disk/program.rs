@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{PathBuf, absolute, is_separator};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::string::FromUtf8Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use std::{env, fs, thread};
+use std::{env, fs, mem, thread};
 
 use parking_lot::Mutex;
 
@@ -221,16 +222,17 @@ impl CapturedOutput {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Waits for the end of the output up to a limit, and returns what was captured: a background child can keep the pipe
+    /// Waits for the end of the output up to a limit, and takes what was captured: a background child can keep the pipe
     /// open.
     pub(crate) fn bytes(&self, limit: Duration) -> Vec<u8> {
         let _: Result<(), RecvTimeoutError> = self.end.recv_timeout(limit);
-        self.bytes.lock().clone()
+        mem::take(&mut *self.bytes.lock())
     }
 
     /// Returns the same as a text.
     pub(crate) fn text(&self, limit: Duration) -> String {
-        String::from_utf8_lossy(&self.bytes(limit)).into_owned()
+        let lossy = |error: FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
+        String::from_utf8(self.bytes(limit)).unwrap_or_else(lossy)
     }
 }
 

@@ -309,7 +309,7 @@ actions! {
 
     Fork, "fork", ["m f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
     Rename, "rename", ["ctrl+r", "m r"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Rename the marked sessions or the selected session; an empty name clears it.";
-    FindTitles, "find-titles", ["m S"], PANES, Changing, "find names", "Name by pi", "Ask pi, or the program of the configuration, for names of the marked sessions or the selected one, which can be edited before they are written.";
+    FindTitles, "find-titles", ["m S"], PANES, Changing, "find names", "Name by pi", "Ask pi, or the program of the configuration, for names of the marked sessions or the selected one. They can be edited first.";
     Label, "label", ["m l"], ENTRIES_AND_SESSIONS, Changing, "label", "Label entry", "Set the label of the entry, or of the last message of the marked sessions; an empty label clears it.";
     Tags, "tags", ["m t"], PANES, Changing, "tags", "Edit tags", "Edit the tags of the marked sessions or the selected session.";
     Pin, "pin", ["m p"], PANES, Changing, "pin", "Pin or unpin", "Pin the marked sessions or the selected session above the others of the project; press again to unpin.";

@@ -66,9 +66,8 @@ pub struct PiHistories {
 impl PiHistories {
     /// Takes the reported states.
     pub(crate) fn update(&mut self, reported: &[PiStatus], now: i64) {
-        let before = self.by_pid.take();
-        let is_first = before.is_none();
-        let mut before = before.unwrap_or_default();
+        let is_first = self.by_pid.is_none();
+        let mut before = self.by_pid.take().unwrap_or_default();
         let history = |pi: &PiStatus| {
             let (settled, since) = match before.remove(&pi.pid) {
                 Some(known) if known.last.state == pi.state => (known.settled, known.since),
@@ -89,13 +88,12 @@ impl PiHistories {
     /// Returns the pis to notify about, the most urgent first, once each.
     pub(crate) fn take_due(&mut self, now: i64) -> Vec<PiStatus> {
         let known = self.by_pid.iter_mut().flat_map(HashMap::values_mut);
-        let mut due: Vec<PiStatus> = known
-            .filter(|known| known.is_pending() && known.has_lasted(now))
-            .map(|known| {
-                known.settled = Some(known.last.state);
-                known.last.clone()
-            })
-            .collect();
+        let settle = |known: &mut PiHistory| {
+            known.settled = Some(known.last.state);
+            known.last.clone()
+        };
+        let due = known.filter(|known| known.is_pending() && known.has_lasted(now));
+        let mut due: Vec<PiStatus> = due.map(settle).collect();
         sort::by_key(&mut due, PiStatus::urgency);
         due
     }

@@ -1,6 +1,6 @@
 //! The pi program: its `version`, its `running` processes and their `status`, and `warnings` about them. `requests` go to a
-//! running pi, and `attention` decides about notifications. `install` writes the files that pitree adds to pi's directory, and `launch` starts pi, at an entry with an
-//! extension. `prices` are those of its models.
+//! running pi, and `attention` decides about notifications. `install` writes the files that pitree adds to pi's
+//! directory, and `launch` starts pi, at an entry with an extension. `prices` are those of its models.
 
 pub mod attention;
 pub(crate) mod install;

@@ -42,6 +42,16 @@ pub(crate) fn running(state: Option<&Path>) -> RunningPis {
     RunningPis { by_dir: processes(&known), reported, closed: state.map(status::closed).unwrap_or_default() }
 }
 
+/// Returns `true` if a pi reports a session as open.
+pub(crate) fn has_open(pi: &PiStatus, session: &Path) -> bool {
+    files::resolved(&pi.session) == files::resolved(session)
+}
+
+/// Returns the most urgent pi that reports a session as open.
+pub(crate) fn pi_with<'a>(reported: &'a [PiStatus], session: &Path) -> Option<&'a PiStatus> {
+    reported.iter().filter(|pi| has_open(pi, session)).min_by_key(|pi| pi.urgency())
+}
+
 /// Returns the pi that has waited longest for the user: at a question, at an error or at the end of its answer.
 pub(crate) fn longest_waiting(reported: &[PiStatus]) -> Option<&PiStatus> {
     reported.iter().filter(|pi| pi.state.wants_user()).min_by_key(|pi| (pi.since, pi.urgency()))

@@ -7,7 +7,7 @@ use crate::base::paths::shorten;
 use crate::base::text::{UNICODE, clean};
 use crate::base::time;
 use crate::pi::running::{self, RunningPis};
-use crate::pi::status::{ClosedSession, PiStatus};
+use crate::pi::status::ClosedSession;
 use crate::session::digest::Digest;
 
 /// The time in milliseconds after a write during which a session counts as active.
@@ -57,12 +57,7 @@ pub(crate) fn running_pi_evidence(sessions: &[&Digest], pis: &RunningPis, now: i
 
 /// Returns `true` if a pi reports that it has a session open.
 pub(crate) fn is_open(session: &Digest, pis: &RunningPis) -> bool {
-    pis.reported.iter().any(|pi| has_open(pi, session))
-}
-
-/// Returns `true` if a pi has a session open.
-pub(crate) fn has_open(pi: &PiStatus, session: &Digest) -> bool {
-    pi.session == session.path || pi.session == *session.real_path()
+    pis.reported.iter().any(|pi| pi.session == session.path || pi.session == *session.real_path())
 }
 
 /// Returns `true` if a session was written a moment ago, and not closed since. Both the file and its last entry must be

@@ -1,6 +1,5 @@
 //! The model context of an entry, planned edits of it, and titles of sessions.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -11,6 +10,7 @@ use crate::app::message::Reply;
 use crate::catalog::context_edits::plan_edits;
 use crate::catalog::context_suggestions::suggestions;
 use crate::catalog::naming;
+use crate::changes::ExpectedSession;
 use crate::config::stats::price_table;
 use crate::disk::prompt;
 use crate::pi::prices;
@@ -68,11 +68,11 @@ impl JobContext {
         }
         let command = naming::command(&config.name_command, &config.pi);
         let rules = ChosenRules::new(&config.redact)?;
-        let paths: Vec<PathBuf> = request.sessions.iter().map(|session| session.path.clone()).collect();
         let mut report = |done| {
             reply(Reply::Titles(TitlesReply::Progress(done, all)));
         };
-        let titles = naming::titles(&paths, &command, &rules, is_wanted, &mut report);
-        Ok(TitlesReply::Done(request.sessions.into_iter().zip(titles).collect()))
+        let titles = naming::titles(&request.sessions, &command, &rules, is_wanted, &mut report);
+        let sessions = request.sessions.iter().map(|session| ExpectedSession::of(&session.facts()));
+        Ok(TitlesReply::Done(sessions.zip(titles).collect()))
     }
 }

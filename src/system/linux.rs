@@ -39,23 +39,25 @@ pub(crate) fn boot_time() -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-/// Returns a field of the status of a process, counted from its state, which follows the name.
-fn status_field(pid: u32, at: usize) -> Option<String> {
+/// Returns the status of a process from its state on, which follows the name.
+fn status(pid: u32) -> Option<String> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The name can contain anything.
-    String::from_utf8_lossy(&stat).rsplit_once(") ")?.1.split(' ').nth(at).map(String::from)
+    String::from_utf8_lossy(&stat).rsplit_once(") ").map(|(_, status)| status.to_owned())
 }
 
 /// Returns `true` if a process with this start time is still running. The time is in ticks since boot.
 pub(crate) fn runs(pid: u32, start: &str) -> bool {
+    let Some(status) = status(pid) else { return false };
+    let mut fields = status.split(' ');
     // A zombie process has a start time too.
-    let is_over = status_field(pid, 0).is_none_or(|state| matches!(&*state, "Z" | "X"));
-    !is_over && status_field(pid, 19).is_some_and(|field| field == start)
+    let is_over = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
+    !is_over && fields.nth(18) == Some(start)
 }
 
 /// Returns the path of the controlling terminal of a process.
 pub(crate) fn terminal_of(pid: u32) -> Option<String> {
-    let device: u64 = status_field(pid, 4)?.parse().ok().filter(|&device| device != 0)?;
+    let device: u64 = status(pid)?.split(' ').nth(4)?.parse().ok().filter(|&device| device != 0)?;
     if major(device) == PSEUDO_TERMINALS {
         return Some(format!("/dev/pts/{}", minor(device)));
     }

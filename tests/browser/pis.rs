@@ -161,7 +161,7 @@ fn waits_that_last_notify_one_after_the_other_and_a_failure_shows_once() {
     let text = "pi is blocked on a question in /nowhere".to_owned();
     assert_eq!(sent, [PiNotification { pid: 4711, title: "the main session".into(), text }]);
     report(&mut browser, both(asks, waits));
-    assert!(notifications(&mut browser, 30_000).is_none(), "the first one is being sent");
+    assert!(notifications(&mut browser, 30_000).is_none(), "the first notification is still being sent");
     browser.send(Msg::Reply(ticket, Reply::Notified(Err("tell failed (exit status: 3)".into()))));
     assert_eq!(browser.footer(), "cannot notify: tell failed (exit status: 3)");
     let (ticket, sent) = notifications(&mut browser, 30_001).unwrap();

@@ -171,7 +171,7 @@ pub(super) fn selected(
 }
 
 /// Returns a session to change.
-pub(crate) fn expected(model: &Model, key: SessionKey) -> ExpectedSession {
+pub(super) fn expected(model: &Model, key: SessionKey) -> ExpectedSession {
     ExpectedSession::of(&model.catalog[key].facts())
 }
 

@@ -425,6 +425,17 @@ pub(crate) fn fork(model: &Model) -> Flow {
     Ok(fork_of(Request::Fork { path: session.path.clone(), at, migrate: false }))
 }
 
+/// Returns the choices of a new session that a request creates: only create it, or also resume it. `close` closes the view
+/// first.
+pub(crate) fn fork_choices(session: &Digest, request: &Request, sentence: &str, close: &Command) -> Vec<Choice> {
+    let then = |command| Command::All(vec![close.clone(), command]);
+    let resume = ResumePlan { request: Some(request.clone()), ..ResumePlan::at(session) };
+    vec![
+        Choice::new('f', "Fork", sentence, then(Command::Change(request.clone(), NextStep::Select))),
+        Choice::new('r', "Fork and resume", "then start pi there", then(Command::Resume(resume))),
+    ]
+}
+
 /// Creates a fork and selects it.
 pub(crate) fn fork_of(request: Request) -> Command {
     Command::All(vec![Command::Focus(KeyContext::Tree), Command::Change(request, NextStep::Select)])

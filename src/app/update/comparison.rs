@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::files;
 
-use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{Choice, NO_SESSION, cancel, names_and_marks, resume};
+use crate::app::command::Command;
+use crate::app::flows::{NO_SESSION, cancel, names_and_marks, resume};
 use crate::app::layers::compare::{CompareView, FINAL_FILES};
 use crate::app::layers::files::FileTextView;
 use crate::app::message::Work;
@@ -238,13 +238,9 @@ fn ask_to_pick(model: &Model, compare: &CompareView) -> Result<Command, String> 
             "Not copied: {skipped} (summaries of compactions, results of calls of both)"
         )));
     }
-    let then = |command| Command::All(vec![Command::Close(KeyContext::Compare), command]);
-    let resume = Command::Resume(ResumePlan { request: Some(request.clone()), ..ResumePlan::at(digest) });
-    let choices = vec![
-        Choice::new('f', "Fork", "with the copies", then(Command::Change(request, NextStep::Select))),
-        Choice::new('r', "Fork and resume", "then start pi there", then(resume)),
-        cancel(),
-    ];
+    let close = Command::Close(KeyContext::Compare);
+    let mut choices = resume::fork_choices(digest, &request, "with the copies", &close);
+    choices.push(cancel());
     Ok(Command::ask("Copy messages", lines, choices))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::command::{Command, NextStep};
 use crate::app::external::Opener;
 use crate::app::flows::trash_and_archive::running_pi_warnings;
 use crate::app::flows::{Choice, Flow, cancel, resume};
@@ -15,7 +15,6 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, clean};
 use crate::catalog::context_edits::{EditWish, WantedEdit};
 use crate::catalog::context_suggestions::KEPT_LINES;
-use crate::catalog::live::SessionActivity;
 use crate::changes::{Request, SessionIdentity};
 use crate::keymap::{Action, KeyContext};
 use crate::pi::requests::PiRequest;
@@ -199,15 +198,11 @@ fn ask_to_write(model: &Model, view: &ContextView) -> Flow {
             Request::EditContext { path: path.clone(), at: EntryId::of(tree, at), edits: edits.clone(), in_fork };
         request.if_same(SessionIdentity::of(digest))
     };
-    let change =
-        |in_fork| Command::All(vec![Command::CloseContext(true), Command::Change(request(in_fork), NextStep::Select)]);
-    let plan = ResumePlan { request: Some(request(true)), ..ResumePlan::at(digest) };
-    let resume = Command::All(vec![Command::CloseContext(true), Command::Resume(plan)]);
+    let close = Command::CloseContext(true);
+    let then = |command| Command::All(vec![close.clone(), command]);
     let mut lines: Vec<DocLine> = planned.facts(tree).iter().map(|line| DocLine::text(line)).collect();
-    let mut choices = vec![
-        Choice::new('f', "Fork", "write to a new session; this one stays as it is", change(true)),
-        Choice::new('r', "Fork and resume", "then start pi there", resume),
-    ];
+    let sentence = "write to a new session; this one stays as it is";
+    let mut choices = resume::fork_choices(digest, &request(true), sentence, &close);
     let signs = running_pi_warnings(model, &[*session], None);
     let is_end = tree.is_current_position(Some(at));
     if !signs.is_empty() {
@@ -215,18 +210,14 @@ fn ask_to_write(model: &Model, view: &ContextView) -> Flow {
         lines.push(DocLine::warning("That pi would not see edits in the file, so they go to a fork."));
         // While it works, it may add results of omitted calls.
         let can_append = |pi: &&PiStatus| is_end && pi.state != PiState::Working;
-        if let Some(pi) = model.catalog.live(*session).and_then(SessionActivity::reported).filter(can_append) {
+        if let Some(pi) = model.catalog.pi_here(*session).filter(can_append) {
             let request = Command::Task(Work::SendToPi(pi.clone(), PiRequest::Edits(edits.clone())), NextStep::Nothing);
-            let then = Command::All(vec![Command::CloseContext(true), request]);
-            choices.push(Choice::new(
-                'p',
-                "Let pi write",
-                "it appends them at the end of its next turn; no undo",
-                then,
-            ));
+            let sentence = "it appends them at the end of its next turn; no undo";
+            choices.push(Choice::new('p', "Let pi write", sentence, then(request)));
         }
     } else if is_end {
-        choices.push(Choice::new('h', "Here", "append to this session; undo restores the contents", change(false)));
+        let here = then(Command::Change(request(false), NextStep::Select));
+        choices.push(Choice::new('h', "Here", "append to this session; undo restores the contents", here));
     }
     choices.push(cancel());
     Ok(Command::ask("Edit the context", lines, choices))

@@ -1,9 +1,7 @@
 //! The box of titles: a program gives names to sessions, and the user accepts or edits them.
 
 use crate::app::command::{Command, NextStep};
-use crate::app::external::{Opener, TextCopy};
-use crate::app::external::{TitleRequest, TitlesReply};
-use crate::app::flows::names_and_marks::expected;
+use crate::app::external::{Opener, TextCopy, TitleRequest, TitlesReply};
 use crate::app::flows::{Choice, Flow, cancel, marked_or_selected};
 use crate::app::layers::dialogs::Question;
 use crate::app::layers::screen::PromptPurpose;
@@ -31,7 +29,7 @@ pub(super) fn open(model: &Model) -> Flow {
     if sessions.is_empty() {
         return Err("the session has a name already, no message, or a pi has it open");
     }
-    let sessions = sessions.into_iter().map(|key| expected(model, key)).collect();
+    let sessions = sessions.into_iter().map(|key| model.catalog[key].clone()).collect();
     Ok(Command::FindTitles(TitleRequest { sessions, is_confirmed: false }))
 }
 
