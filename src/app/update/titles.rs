@@ -7,7 +7,7 @@ use crate::app::layers::dialogs::Question;
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::base::numbers::count;
+use crate::base::numbers::{count, thousands};
 use crate::catalog::SessionKey;
 use crate::changes::{ExpectedSession, Request, SessionIdentity, names_to_edit};
 use crate::render::DocLine;
@@ -52,7 +52,7 @@ pub(super) fn forget(model: &mut Model) {
 pub(super) fn on_reply(model: &mut Model, reply: TitlesReply) {
     let question = match reply {
         TitlesReply::Progress(done, all) => {
-            waiting(&format!("{done} of {} found; nothing is written yet.", count(all, "name", "names")))
+            waiting(&format!("{} of {} found; nothing is written yet.", thousands(done), count(all, "name", "names")))
         }
         TitlesReply::Cost(request, cost) => {
             let of = count(request.sessions.len(), "session", "sessions");
